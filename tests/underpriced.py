@@ -63,6 +63,36 @@ def _walks_each_way(body: Certificate) -> None:
     body["releases"][0]["choices"] = [{"kind": "walk", "rate": "1/2"}] * 2
 
 
+def _quantiles(body: Certificate, answers: int, **told: object) -> None:
+    """Quantiles of two rows that cost all of the charge, and more told of them."""
+    body["releases"][0]["measurements"] = []
+    levels = answers.bit_length()
+    chosen = {"kind": "quantiles", "rate": "1/2", "levels": levels, "answers": answers}
+    body["releases"][0]["choices"] = [chosen | told]
+
+
+def _ends_of_quantiles(body: Certificate) -> None:
+    """Ends around a quantile are chosen by the same rows once more."""
+    _quantiles(body, 1, ends={"rate": "1/100", "levels": 1})
+
+
+def _rows_between_cuts(body: Certificate) -> None:
+    """Rows between cuts are told of the same rows once more."""
+    _quantiles(body, 1, cells={"noise": "laplace", "scale": "1000"})
+
+
+def _ends_of_several(body: Certificate) -> None:
+    """An end above a quantile and one below the next lie among the same rows."""
+    _quantiles(body, 2, ends={"rate": "1/2", "levels": 1})
+    body["charge"] = {"epsilon": "2"}
+
+
+def _whole_noise_on_shares(body: Certificate) -> None:
+    """A cut divides equal rows: through noise of whole numbers a share shows."""
+    _quantiles(body, 1, cells={"noise": "geometric", "scale": "2"})
+    body["charge"] = {"epsilon": "2"}
+
+
 def _weights_of_periods(body: Certificate) -> None:
     """A running figure of two periods, one of which counts 128 / 256."""
     (number,) = body["releases"][0]["measurements"]
@@ -252,6 +282,10 @@ _CHANGES: Final = (
     _rows_that_push_out_others,
     _halves,
     _walks_each_way,
+    _ends_of_quantiles,
+    _rows_between_cuts,
+    _ends_of_several,
+    _whole_noise_on_shares,
     _weights_of_periods,
     _private_as_public,
     _score_of_no_steps,

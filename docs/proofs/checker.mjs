@@ -1651,13 +1651,34 @@ function choiceLoss(choice, groups) {
       const levels = readWhole(field(choice, "levels"), 1n, 64n);
       const answers = readWhole(field(choice, "answers"), 1n, 2n ** 32n);
       need(levels >= BigInt(answers.toString(2).length), "fewer levels than answers need");
-      return new Loss({ pure: [new Choice("range", epsilon.over(whole(levels)), levels, rate.times(move.squares).over(whole(8n * levels)))] });
+      return standing(choice, answers, move).reduce((sum, each) => sum.plus(each), rangesLoss(rate, levels, move));
     }
     case "walk":
       return new Loss({ pure: [new Choice("response", epsilon, 1n, rate.times(move.squares).over(TWO))] });
     default:
       throw new Refused("a choice without a rule");
   }
+}
+
+function rangesLoss(rate, levels, move) {
+  const epsilon = rootAbove(rate.times(move.l1.squared()));
+  return new Loss({ pure: [new Choice("range", epsilon.over(whole(levels)), levels, rate.times(move.squares).over(whole(8n * levels)))] });
+}
+
+/** Ends around quantiles, and rows between all cuts: selection.md, claims 8 and 9. */
+function standing(choice, answers, move) {
+  const losses = [];
+  const ends = optional(choice, "ends");
+  if (ends !== null) {
+    const levels = readWhole(field(ends, "levels"), answers > 1n ? 2n : 1n, 64n);
+    losses.push(rangesLoss(readSquare(field(ends, "rate")), levels, move));
+  }
+  const cells = optional(choice, "cells");
+  if (cells !== null) {
+    need(["laplace", "gaussian"].includes(readText(field(cells, "noise"))), "noise on shares of rows");
+    losses.push(noiseLoss(cells, move));
+  }
+  return losses;
 }
 
 /** A choice in several groups has a rho of its own, by the squares of its rows. */

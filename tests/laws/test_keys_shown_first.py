@@ -19,6 +19,7 @@ from sordino.plan.purchase import Purchase
 from sordino.query.request import Request
 from tests.batches import for_each, sampled
 from tests.events import gaussian_delta
+from tests.planned import planned
 from tests.statistics import is_at_least
 
 GROUPS: Final = 4
@@ -118,7 +119,7 @@ WAYS: Final[dict[str, Request]] = {
 def test_the_loss_is_within_the_budget(name: str, budget: Any) -> None:
     """All that is asked first and second is within what may be spent, and uses it."""
     try:
-        price = session().price(WAYS[name], budget)
+        price = planned(session(), WAYS[name], budget)
     except SordinoError as refused:
         assert "Laplace" in name or "counts" in name, refused  # noqa: PT017 as it says
         return

@@ -62,6 +62,7 @@ LOOKS: Final[dict[str, Callable[[sd.Session], Any]]] = {
 """Everything that tells beforehand what a charge would be."""
 FREE: Final = {
     *("statement", "forget", "close", "ledger", "budget", "spent", "remaining"),
+    "share",
     *("describe", "history", "answer", "answers", "in_blocks"),
 }
 """What charges nothing and prices nothing."""

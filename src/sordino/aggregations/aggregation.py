@@ -201,6 +201,8 @@ class Finished:
 
     values: "pa.Array"
     bars: Bars
+    ranks: Bars | None = None
+    """By how many rows it is too large, of a value that was chosen by its rank."""
 
 
 @final

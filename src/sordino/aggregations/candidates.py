@@ -152,6 +152,11 @@ class AbstractCandidates(ABC):
     def values(self, first: Integers, last: Integers) -> "pa.Array":
         """Return for each range of candidates a value that one of them stands for."""
 
+    def ends(self, first: Integers, last: Integers) -> tuple[Floats, Floats] | None:
+        """Return numbers around all values of ranges, None of what are no numbers."""
+        del first, last
+        return None
+
 
 class AbstractNumbers(AbstractCandidates):
     """Multiples of a power of two."""
@@ -230,6 +235,12 @@ class RealCandidates(AbstractCandidates):
         # a short decimal near a bound may lie beyond it
         return pa.array(np.clip(shortest_decimals(low, high), grid.low, grid.high))
 
+    def ends(self, first: Integers, last: Integers) -> tuple[Floats, Floats]:
+        grid = self.grid
+        low = grid.starts(first + grid.first)
+        high = grid.starts(last + grid.first + 1)
+        return np.maximum(low, grid.low), np.minimum(high, grid.high)
+
 
 @final
 @dataclass(frozen=True)
@@ -254,6 +265,16 @@ class WholeCandidates(AbstractNumbers):
         ]
         within = [min(max(integer, self.low), self.high) for integer in integers]
         return pa.array(within, pa.int64())
+
+    def ends(self, first: Integers, last: Integers) -> tuple[Floats, Floats]:
+        unit, start = 2**self.grid.exponent, self.grid.low
+        lows = [(a + start) * unit - unit // 2 for a in first.tolist()]
+        highs = [(b + start) * unit + (unit - 1) // 2 for b in last.tolist()]
+        # of 64 bits some integers are no doubles: then the next one outward
+        return (
+            np.array([down(Fraction(max(a, self.low))) for a in lows]),
+            np.array([up(Fraction(min(b, self.high))) for b in highs]),
+        )
 
 
 @final

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, final
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from sordino.aggregations.aggregation import (
     Setting,
 )
 from sordino.aggregations.count import match_rows
-from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.intervals import Bars, unknown_bars
+from sordino.aggregations.intervals.ranks import CUTS, rank_bars, rank_reaches
 from sordino.aggregations.lattice import (
     ColumnValues,
     Nulls,
@@ -41,9 +42,11 @@ from sordino.expressions.bins import double_bin
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import lift
 from sordino.expressions.tree import AbstractExpression
+from sordino.losses.loss import Loss
 from sordino.noise.above_threshold import AboveThreshold
 from sordino.noise.additive import AbstractMechanism
 from sordino.noise.bin_counts import AbstractWeights, BinCounts
+from sordino.noise.quantile_intervals import QuantileIntervals
 from sordino.noise.quantiles import Quantiles
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sensitivity import Sensitivity
@@ -57,6 +60,28 @@ if TYPE_CHECKING:
 
 EXTREME_SCALES: Final = 4
 """Rows beyond an extreme, in scales of the noise: 1 answer in 40 passes all rows."""
+
+
+_CHOSEN: Final = Fraction(17, 20)
+_ENDS: Final = Fraction(3, 40)
+_COUNTED: Final = Fraction(3, 40)
+"""What quantiles take of their share, their ends, and the rows between all of them."""
+MOST_TOLD: Final = 7
+"""Of more quantiles than these no rows are counted: the noise of them all adds up."""
+_EVERY_DAY: Final = Fraction(95, 100)
+_FAR_OFF: Final = 2.0**38
+"""No group has more rows."""
+_SCALES: Final = 3
+"""An end is sought so many scales beyond what noise hides: 1 in 40 is too near."""
+
+
+@final
+class RankInterval(NamedTuple):
+    """Where an answer stands: in how many rows, and between which bins, if known."""
+
+    ranks: Bars
+    first: Integers
+    last: Integers
 
 
 class AbstractChoice(ABC):
@@ -84,6 +109,21 @@ class AbstractChoice(ABC):
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
         """Return the first and the last position that a chosen bin stands for."""
         return chosen, chosen
+
+    def loss(self, share: AbstractShare) -> Loss:
+        """Return the loss of what a share buys."""
+        return share.loss
+
+    def answers(self, noisy: Noisy) -> tuple[Integers, ...]:
+        """Return the chosen bins, one array for each answer."""
+        return noisy.values
+
+    def stand(
+        self, noisy: Noisy, confidence: Fraction
+    ) -> "tuple[RankInterval | None, ...]":
+        """Return where each answer stands, None where nothing tells it."""
+        del confidence
+        return (None,) * len(self.answers(noisy))
 
     @abstractmethod
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
@@ -120,33 +160,107 @@ class QuantileChoice(AbstractChoice):
     position: AbstractExpression = field(compare=False)
     weights: AbstractWeights
     probabilities: tuple[Fraction, ...]
+    has_ends: bool = field(compare=False)
+    """Whether numbers can stand for the ends of what it chooses."""
 
     @property
     def size(self) -> int:
         return self.weights.size
 
-    def mechanism(self, share: AbstractShare) -> Quantiles:
+    @property
+    def is_told(self) -> bool:
+        """Whether rows are counted, to tell where the answers stand."""
+        # of dates and times a release tells no ends, and ranks hardly better
+        return self.has_ends and len(self.probabilities) <= MOST_TOLD
+
+    def mechanism(self, share: AbstractShare) -> Quantiles | QuantileIntervals:
         levels = len(self.probabilities).bit_length()
         # each level costs an 8th of the square of its part of the rate in rho
-        rate = share.rate(self.change, Fraction(1, 8 * levels))
-        return Quantiles(self.probabilities, rate)
+        curvature = Fraction(1, 8 * levels)
+        if not self.is_told:
+            return Quantiles(self.probabilities, share.rate(self.change, curvature))
+        rate = share.times(_CHOSEN).rate(self.change, curvature)
+        quantiles = Quantiles(self.probabilities, rate)
+        # shares of rows are doubles where the parts of a bin are a power of two
+        parts = 1 << quantiles.parts.bit_length() - 1
+        levels = min(2, len(self.probabilities))
+        intervals = QuantileIntervals(
+            replace(quantiles, parts=parts),
+            share.times(_ENDS).rate(self.change, Fraction(1, 8 * levels)),
+            share.times(_COUNTED).reals(self.change),
+            0,
+        )
+        hidden = self._reach(intervals, _EVERY_DAY)
+        return replace(
+            intervals, away=math.ceil(min(hidden + _SCALES * intervals.scale, _FAR_OFF))
+        )
 
-    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
+    def loss(self, share: AbstractShare) -> Loss:
+        if not self.is_told:
+            return share.loss
+        return share.loss_in_parts((_CHOSEN, _ENDS), _COUNTED)
+
+    def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Any, ...]:
+        released = mechanism.release_groups(bins, Bits(), self.weights)
+        return tuple(released) if self.is_told else tuple(released.T)
+
+    def answers(self, noisy: Noisy) -> tuple[Integers, ...]:
+        chosen = CUTS * len(self.probabilities)
+        return noisy.values[1:chosen:CUTS] if self.is_told else noisy.values
+
+    def stand(
+        self, noisy: Noisy, confidence: Fraction
+    ) -> tuple[RankInterval | None, ...]:
+        """Return where each answer stands, in rows and between which bins.
+
+        A bin bounds the exact quantile where the rows up to it are surely too few, or
+        surely too many; else the quantile may lie anywhere (docs/proofs/intervals.md,
+        lemma 13).
+        """
+        if not self.is_told:
+            return (None,) * len(self.probabilities)
+        cuts = CUTS * len(self.probabilities)
+        bins, cells = noisy.values[:cuts], noisy.values[cuts:]
+        bars = rank_bars(cells, noisy.mechanism.noise, self.probabilities, confidence)
+        # of few candidates what holds for any data may be nearer than what is counted
+        surely = self._sure_reach(noisy.mechanism, confidence)
+        is_nearer = surely <= self._reach(noisy.mechanism, confidence)
+        reach = np.full(len(bins[0]), surely)
+        known = Bars(reach, -reach, reach)
+        return tuple(
+            RankInterval(
+                known if is_nearer else bars[place + 1],
+                np.where(bars[place].high < 0, bins[place], 0),
+                np.where(bars[place + 2].low > 0, bins[place + 2], self.size - 1),
+            )
+            for place in range(0, cuts, CUTS)
+        )
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         """Return the ranks between an answer and the exact one, equal values aside.
 
         The sd is that of one choice where values lie evenly; the half width is never
         exceeded with that chance, whatever the values and the levels above
-        (docs/proofs/selection.md, lemma 6).
+        (docs/proofs/selection.md, lemma 6). A release tells more.
         """
-        scale = mechanism.scale
-        wrong = float(1 - confidence) / mechanism.levels
-        candidates = self.weights.total * mechanism.parts / self.weights.least
-        each = math.log(candidates / wrong)
-        reach = scale * mechanism.levels * each
-        return Expected(scale * math.sqrt(2), reach, "ranks")
+        scale = (mechanism.quantiles if self.is_told else mechanism).scale
+        reach = self._sure_reach(mechanism, confidence)
+        nearer = self._reach(mechanism, confidence) if self.is_told else reach
+        remark = f"told to ±{nearer:.3g} ranks" if nearer < reach else ""
+        return Expected(scale * math.sqrt(2), reach, "ranks", remark)
+
+    def _sure_reach(self, mechanism: Any, confidence: Fraction) -> float:
+        quantiles = mechanism.quantiles if self.is_told else mechanism
+        wrong = float(1 - confidence) / quantiles.levels
+        candidates = self.weights.total * quantiles.parts / self.weights.least
+        reach: float = quantiles.scale * quantiles.levels * math.log(candidates / wrong)
+        return reach
+
+    def _reach(self, mechanism: QuantileIntervals, confidence: Fraction) -> float:
+        """Return how far the noise of the rows up to an answer goes at most."""
+        chance = 1 - confidence
+        reaches = rank_reaches(mechanism.noise, self.probabilities, chance)
+        return float(reaches[1::CUTS].max())
 
 
 @final

@@ -293,6 +293,12 @@ class AbstractShare(ABC):
     def loss(self) -> Loss:
         """Return the loss of a choice at that rate."""
 
+    def loss_in_parts(self, choices: Sequence[Fraction], noise: Fraction) -> Loss:
+        """Return the loss of choices and of noise, each of a part of the share."""
+        del choices, noise
+        # epsilon or rho: what noise loses is what choices would, and parts add up
+        return self.loss
+
 
 @final
 @dataclass(frozen=True)
@@ -380,6 +386,11 @@ class GaussianShare(AbstractGaussianShare):
     @property
     def loss(self) -> PureDP:
         return PureDP(self._epsilon)
+
+    def loss_in_parts(self, choices: Sequence[Fraction], noise: Fraction) -> Loss:
+        # squares of mu add up, and the epsilons that they stand for do not
+        drawn = GaussianDP(sqrt(self.mu_squared * noise))
+        return compose([*(self.times(part).loss for part in choices), drawn])
 
     @cached_property
     def _epsilon(self) -> Fraction:

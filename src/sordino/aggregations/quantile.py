@@ -10,7 +10,7 @@ zero.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, ClassVar, Final, final
 
@@ -33,8 +33,13 @@ from sordino.aggregations.candidates import (
     end_points,
     moment_words,
 )
-from sordino.aggregations.choices import AbstractChoice, ExtremeChoice, QuantileChoice
-from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.choices import (
+    AbstractChoice,
+    ExtremeChoice,
+    QuantileChoice,
+    RankInterval,
+)
+from sordino.aggregations.intervals import Bars, unknown_bars
 from sordino.aggregations.lattice import (
     AbstractBounded,
     ColumnValues,
@@ -184,7 +189,9 @@ class Quantile(AbstractBounded):
             yield extreme(greatest=False), 1
         if inner:
             key = ("quantiles", values.key, grid, inner)
-            part = QuantileChoice(key, rows, position, grid.weights, inner)
+            none = np.empty(0, np.int64)
+            has_ends = grid.ends(none, none) is not None
+            part = QuantileChoice(key, rows, position, grid.weights, inner, has_ends)
             yield part, len(inner).bit_length()
         if 1 in self.probabilities:
             yield extreme(greatest=True), 1
@@ -193,10 +200,10 @@ class Quantile(AbstractBounded):
 @final
 @dataclass(frozen=True)
 class QuantileEstimator(AbstractEstimator):
-    """The candidates that were chosen, as values.
+    """The candidates that were chosen, as values, and where they stand.
 
-    How far a value is off depends on how dense the data is there, which is private: no
-    interval is given, but how many rows may lie between.
+    How far a value is off depends on how dense the data is there, which is private:
+    noisy numbers of rows tell how many lie between, and an interval of values.
     """
 
     chooses: ClassVar[bool] = True
@@ -222,19 +229,31 @@ class QuantileEstimator(AbstractEstimator):
         Extremes that were asked for bound the others, which may lie where no row is.
         Choices that were made apart may still cross; sorting brings none further off.
         """
-        del confidence
-        pairs = zip(self.measurements, noisy, strict=True)
+        pairs = [*zip(self.measurements, noisy, strict=True)]
         ranges = self._bound_ranges(
             np.array([
-                part.range(bins) for part, chosen in pairs for bins in chosen.values
+                part.range(bins)
+                for part, drawn in pairs
+                for bins in part.answers(drawn)
             ])
         )
         order = np.argsort(ranges.sum(axis=1), axis=0)[:, None]
         first, last = np.moveaxis(np.take_along_axis(ranges, order, axis=0), 1, 0)
-        return tuple(
-            Finished(self.grid.values(low, high), unknown_bars(low.size))
-            for low, high in zip(first, last, strict=True)
+        standing = chain.from_iterable(
+            part.stand(drawn, confidence) for part, drawn in pairs
         )
+        return tuple(
+            self._finish(self.grid.values(*bins), known)
+            for *bins, known in zip(first, last, standing, strict=True)
+        )
+
+    def _finish(self, values: Any, known: RankInterval | None) -> Finished:
+        if known is None:
+            return Finished(values, unknown_bars(len(values)))
+        ends = self.grid.ends(known.first, known.last)
+        if ends is None:
+            return Finished(values, unknown_bars(len(values)), known.ranks)
+        return Finished(values, Bars(np.full_like(ends[0], np.nan), *ends), known.ranks)
 
     def _bound_ranges(self, ranges: Integers) -> Integers:
         """Return ranges of candidates, in each group within its extremes if known.

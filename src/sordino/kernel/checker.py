@@ -1266,6 +1266,13 @@ def noise_cost(number: Any, move: Move) -> Lost:
     raise Refused("noise without a rule")
 
 
+def _ranges(rate: Fraction, levels: int, move: Move) -> Lost:
+    """Return the cost of levels of choices (selection.md, claims 4, 6 and 8)."""
+    epsilon = root_above(rate * move.l1)
+    rho = rate * move.l2 / (8 * levels)
+    return Lost((Pure(epsilon / levels, "range", levels, rho),))
+
+
 def _is_whole(number: Any) -> bool:
     """Say whether a number is an integer: through geometric noise halves would show."""
     if number["of"] == "running":
@@ -1400,8 +1407,8 @@ class ReleaseReader:
     def _choice(self, choice: Any) -> Lost:
         """A choice among public candidates (queries.md, lemma 9)."""
         move, rate = self.groups.row_move(), square(choice["rate"])
-        epsilon = root_above(rate * move.l1)
         if choice["kind"] == "walk":
+            epsilon = root_above(rate * move.l1)
             return Lost((Pure(epsilon, "any", 1, rate * move.l2 / 2),))
         need(choice["kind"] == "quantiles", "a choice without a rule")
         levels, answers = (
@@ -1409,8 +1416,18 @@ class ReleaseReader:
             read_integer(choice["answers"], 1),
         )
         need(2**levels > answers, "more answers than levels tell")
-        rho = rate * move.l2 / (8 * levels)
-        return Lost((Pure(epsilon / levels, "range", levels, rho),))
+        lost = _ranges(rate, levels, move)
+        if "ends" in choice:
+            # of several answers an end above one lies among the rows of one below
+            ends, least = choice["ends"], min(2, answers)
+            levels = read_integer(ends["levels"], least, 64)
+            lost += _ranges(square(ends["rate"]), levels, move)
+        if "cells" in choice:
+            # a row lies between two cuts: rows between all move as rows do
+            cells = choice["cells"]
+            need(cells["noise"] in {"laplace", "gaussian"}, "noise on shares of rows")
+            lost += noise_cost(cells, move)
+        return lost
 
     def _presence(self, shown: Any, on_keys: Shares) -> Lost:
         """Keys that reach a threshold (thresholds.md; queries.md, lemma 8)."""

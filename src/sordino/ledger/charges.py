@@ -22,6 +22,8 @@ from sordino.losses.budgets.limits import Headroom, Limit, budget_text
 from sordino.losses.loss import Budget, Loss
 from sordino.numbers.canonical import FORM
 
+_BEGUN: Final = ("charged", "earmarked", "divided")
+"""Kinds of records after which a budget is counted as it is."""
 _MOST_WORDS: Final = 2**20
 """Letters of a request that a record holds; of a longer one it has the hash alone."""
 
@@ -32,28 +34,37 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     obeyed = policy_enforcement.counted_part(log, claim, when)
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
+    chosen: dict[str, Any] = {}
     blocks = _block_fields(log, claim)
     for name in dict.fromkeys((DATASET, claim.budget)):
         if name == DATASET and blocks:
             continue  # nothing is added up over blocks
-        charge, after = _charge_of(log, name, claim)
+        limit = log.chargeable(name)
+        counted = counted_by(log, name, (claim.asked, claim.loss))
+        charge, after = _charge_of(log, name, counted, claim)
         charges[name], sums[name] = charge.texts(), after.texts()
-    fields = blocks | {
-        "asked": budget_text(claim.asked),
-        "budget": claim.budget,
-        "charges": charges,
-        "key": claim.key,
-        "known": claim.loss_texts,
-        "loss": repr(claim.loss),
-        "plan": claim.plan,
-        "request": claim.request,
-        "spent": sums,
-        "when": when,
-        "who": claim.who,
-        "why": claim.why,
-        "words": _words(claim.words),
-        "proof": None if claim.proof is None else claim.proof(),
-    }
+        if counted != limit:
+            chosen["limit"] = counted.fields
+    fields = (
+        blocks
+        | chosen
+        | {
+            "asked": budget_text(claim.asked),
+            "budget": claim.budget,
+            "charges": charges,
+            "key": claim.key,
+            "known": claim.loss_texts,
+            "loss": repr(claim.loss),
+            "plan": claim.plan,
+            "request": claim.request,
+            "spent": sums,
+            "when": when,
+            "who": claim.who,
+            "why": claim.why,
+            "words": _words(claim.words),
+            "proof": None if claim.proof is None else claim.proof(),
+        }
+    )
     if claim.job:
         fields["job"] = claim.job
     if claim.files is not None:
@@ -68,7 +79,8 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
 
 def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
     """Rest of a budget after a claim and all earmarks; a claim too large is refused."""
-    fields, limit = charge_fields(log, claim, when), log.chargeable(claim.budget)
+    fields = charge_fields(log, claim, when)
+    limit = counted_by(log, claim.budget, (claim.asked, claim.loss))
     aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
     if own is not None:
@@ -171,6 +183,10 @@ def _add_earmarks(log: Log, budget: str, limit: Limit) -> Charge:
 def headroom_of(log: Log, name: str, budget: Budget, loss: Loss) -> Headroom:
     """How many releases of one price fit beside what is spent and set aside."""
     limit, promise = log.limit_of(name), log.first_limit(name).rule.promise
+    counted = counted_by(log, name, (budget, loss))
+    limit, promise = (
+        (limit, promise) if counted == limit else (counted, counted.rule.promise)
+    )
     spent = _add_earmarks(log, name, limit)
     room = Headroom.of(promise, limit.rule, spent, (budget, loss))
     if not log.is_closed(name) or room.more is None:
@@ -184,12 +200,32 @@ def find_entry(log: Log, key: str) -> Entry | None:
     return None if record is None else next(entries_of(log, [record]))
 
 
-def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+def counted_by(log: Log, name: str, release: tuple[Budget, Loss]) -> Limit:
+    """Limit that a release asked for and lost so is charged to.
+
+    The first charge of a ledger may choose how its budget is counted: what cannot be
+    added up as it was asked is counted in squares of mu, and so is all that follows.
+    """
+    limit = log.limit_of(name)
+    # a choice after an answer, or beside a part set aside, would be no filter's
+    if name != DATASET or any(map(log.store.numbers, _BEGUN)):
+        return limit
+    budget, known = release[0], release[1].guarantees
+    if limit.rule.charge_within(budget, known) is not None:
+        return limit
+    chosen = limit.by_mu
+    if chosen is None or chosen.rule.charge_within(budget, known) is None:
+        return limit
+    return chosen
+
+
+def _charge_of(
+    log: Log, name: str, limit: Limit, claim: Claim
+) -> tuple[Charge, Charge]:
     """Charge to one budget, and its sum after it.
 
     What is set aside for others is not there to be spent.
     """
-    limit = log.chargeable(name)
     spent = log.sum_of_charges(name, limit)
     # shortened upwards: a sum stays short and is never below what was charged
     charge = limit.rule.charge_for(claim.asked, claim.loss).shorten(spent)

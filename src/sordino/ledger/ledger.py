@@ -40,7 +40,7 @@ from sordino.ledger.charges import (
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.file_format import Record, World
-from sordino.ledger.log import Handle, Log, Result
+from sordino.ledger.log import Handle, Log, Result, is_stated
 from sordino.ledger.opening import (
     LedgerTerms,
     make_file,
@@ -72,7 +72,8 @@ __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
 @hides(  # noqa: PLR0904 one handle, asked many things
-    *("charge", "files_of", "folder_beside", "look", "paid_answer", "publish_of"),
+    *("charge", "counted_by", "files_of", "folder_beside", "is_stated", "look"),
+    *("paid_answer", "publish_of"),
     "store",
 )
 @final
@@ -375,6 +376,16 @@ class Ledger(AbstractCalendar):
     def headroom(self, budget: Budget, loss: Loss, name: str = DATASET) -> Headroom:
         """How many more releases of one price fit, and would under other countings."""
         return self._guarded.use(lambda log: headroom_of(log, name, budget, loss))
+
+    def counted_by(self, budget: Budget, loss: Loss, name: str = DATASET) -> Limit:
+        """Return the limit that a release asked for and lost so is charged to."""
+        return self._guarded.use(
+            lambda log: charges.counted_by(log, name, (budget, loss))
+        )
+
+    def is_stated(self, limit: Limit) -> bool:
+        """Say whether these are the words of the dataset's limit."""
+        return self._guarded.use(lambda log: is_stated(log, limit))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""

@@ -38,7 +38,7 @@ from sordino.ledger.file_format import (
     hash_bytes,
 )
 from sordino.ledger.policy_file import Seals
-from sordino.ledger.record_kinds import is_sound
+from sordino.ledger.record_kinds import DATASET, is_sound
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 
@@ -312,10 +312,10 @@ class Log:
 
     def first_limit(self, budget: str) -> Limit:
         """Return the limit that a budget had first: what it promises holds."""
-        for record in self.every("budget"):
-            if record.fields["budget"] == budget:
-                return Limit.read(record.fields["limit"])
-        raise UnknownName("budget", budget, list(self.limits()))
+        stated = stated_limits(self, budget)
+        if not stated:
+            raise UnknownName("budget", budget, list(self.limits()))
+        return stated[-1]
 
     def sum_of_charges(self, budget: str, limit: Limit) -> Charge:
         """Charge to a budget so far."""
@@ -394,6 +394,23 @@ class Log:
     def damage(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""
         return LedgerDamaged(self.store.title, problem)
+
+
+def stated_limits(log: Log, budget: str) -> list[Limit]:
+    """Limit of a budget as it was given, and as the first charge had it counted."""
+    records = [
+        record for record in log.every("budget") if record.fields["budget"] == budget
+    ][:1]
+    charged = log.store.numbers("charged")
+    if records and budget == DATASET and charged:
+        first = log.record(charged[0])
+        records += [] if first.fields.get("limit") is None else [first]
+    return [Limit.read(record.fields["limit"]) for record in records]
+
+
+def is_stated(log: Log, limit: Limit) -> bool:
+    """Say whether these are the words of the dataset's limit, as given or counted."""
+    return limit.stated in {each.stated for each in stated_limits(log, DATASET)}
 
 
 def _can_be_read_back(record: Record, calls: int = _ROOM) -> bool:

@@ -23,6 +23,7 @@ from sordino.ledger.log import (
     Log,
     Result,
     Unreached,
+    is_stated,
 )
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
 from sordino.ledger.places import FilePlace, locate
@@ -349,7 +350,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
     recorded = log.first_limit(DATASET)
     # a larger limit at an opening would raise the budget in silence
-    if terms.limit is not None and terms.limit.stated != recorded.stated:
+    if terms.limit is not None and not is_stated(log, terms.limit):
         raise InvalidParameter(
             "limit",
             terms.limit.stated,

@@ -513,6 +513,7 @@ def _of_charge(fields: Fields) -> tuple[str, ...]:
     subjects += [] if key is None else [f"key {key}"]
     subjects += [] if earmark is None else [f"earmark {earmark}"]
     subjects += [] if fields.get("policy") is None else ["counted"]
+    subjects += [] if fields.get("limit") is None else [f"budget {DATASET}"]
     return tuple(subjects)
 
 
@@ -582,6 +583,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "rest": optional(are_amounts_by_budget),
             "policy": optional(is_counted),
             "proof": optional(is_proof),
+            "limit": optional(is_limit),
         },
         _of_charge,
         _is_whole_charge,

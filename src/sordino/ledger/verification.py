@@ -145,7 +145,10 @@ def _sums(
 ) -> Iterator[dict[str, Any]]:
     """Yield each charge with the sums before it and after it."""
     for name, charge in fields["charges"].items():
-        before = log.sum_of_charges(name, log.chargeable(name)).texts()
+        limit = log.chargeable(name)
+        if name == DATASET and "limit" in fields:
+            limit = Limit.read(fields["limit"])
+        before = log.sum_of_charges(name, limit).texts()
         yield {
             "charge": charge,
             "before": {name: before},
@@ -286,6 +289,8 @@ class _Walk:
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the sums are those of the charges, and within the limits."""
         key = fields.get("key")
+        if fields.get("limit") is not None and not self._recounts(fields):
+            return False
         known = {DATASET, *fields["charges"]} <= set(self.limits)
         # a key charged twice would have two answers
         sound = known and key not in self.keys
@@ -312,6 +317,18 @@ class _Walk:
         self.keys |= {key} if key is not None else set()
         self.keyed |= {record.number} if key is not None else set()
         return sound
+
+    def _recounts(self, fields: dict[str, Any]) -> bool:
+        """Say whether nothing was charged or set aside before, and no more is allowed.
+
+        Later, what was answered could choose the counting that serves it.
+        """
+        chosen, limit = Limit.read(fields["limit"]), self.limits.get(DATASET)
+        divided = self.blocks.division is not None
+        if limit is None or self.charged or self.marked or divided:
+            return False
+        self.limits[DATASET], self.sums[DATASET] = chosen, chosen.rule.zero
+        return limit.becomes(chosen)
 
     def lower_limit(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a limit became lower, and no lower than what it has to hold."""

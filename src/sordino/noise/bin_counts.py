@@ -14,7 +14,7 @@ part counts as often as its bin weighs; positions count all that comes before.
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self, TypeAlias, final
@@ -573,12 +573,31 @@ class Pieces:
 
         A candidate is right where that share of the slice's rows ends within it.
         """
-        runs = SliceRuns.of(layout, low, high)
         whole, part = share.denominator, share.numerator
         sought = whole * low.rows + part * (high.rows - low.rows)
+        return cls.near(layout, (low, high), sought, whole)
+
+    @classmethod
+    def near(
+        cls,
+        layout: CandidateRuns,
+        cuts: tuple[QuantileCut, QuantileCut],
+        sought: Whole,
+        whole: int = 1,
+    ) -> Self:
+        """Return the candidates between two cuts, by how far they are from some rows.
+
+        What is sought of each slice is counted in shares of rows, times `whole`.
+        """
+        runs = SliceRuns.of(layout, *cuts)
         # negative at the lower cut: rows of its bin lie in the slice to the left
         missing = sought[runs.owner] - whole * layout.parts * layout.before[runs.run]
-        return cls._make_pieces(layout, runs, missing, whole * runs.counts)
+        pieces = cls._make_pieces(layout, runs, missing, whole * runs.counts)
+        # where a slice ends before what is sought all are off: the best is counted as 0
+        owner = runs.owner[pieces.bins]
+        firsts = np.searchsorted(owner, np.arange(sought.size))
+        least = np.minimum.reduceat(pieces.gaps, firsts)
+        return replace(pieces, gaps=pieces.gaps - least[owner])
 
     @classmethod
     def _make_pieces(

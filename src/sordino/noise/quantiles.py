@@ -9,6 +9,7 @@ sides of a cut (docs/proofs/selection.md, section 4).
 Kernel: mathematics.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -185,15 +186,30 @@ class Quantiles(AbstractMechanism):
         as well. Bins may differ in weight.
         """
         candidates = EvenWeights(bins.size) if weights is None else weights
-        answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
+        answers = [np.empty((0, len(self.probabilities)), np.int64)]
+        for layout in self.layouts(bins, candidates):
+            cuts = self.choose_cuts(layout, bits)
+            answers.append(np.stack([cut.bin for cut in cuts], 1))
+        return np.concatenate(answers)
+
+    def layouts(
+        self, bins: BinCounts, weights: AbstractWeights
+    ) -> Iterator[CandidateRuns]:
+        """Yield the candidates of some groups at a time, one group after another."""
         first = 0
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            layout = CandidateRuns.of(bins.part(first, last), self.parts, candidates)
-            _Recursion(self, layout, answers[first:last], bits).run()
+            yield CandidateRuns.of(bins.part(first, last), self.parts, weights)
             first = last
-        return answers
+
+    def choose_cuts(
+        self, layout: CandidateRuns, bits: BitSource
+    ) -> tuple[QuantileCut, ...]:
+        """Choose the cuts of all groups of a layout, one for each probability."""
+        recursion = _Recursion(self, layout, {}, bits)
+        recursion.choose(0, len(self.probabilities), *layout.outer())
+        return tuple(cut for _, cut in sorted(recursion.cuts.items()))
 
 
 @final
@@ -203,33 +219,28 @@ class _Recursion:
 
     quantiles: Quantiles
     layout: CandidateRuns
-    answers: Whole
+    cuts: dict[int, QuantileCut]
+    """By the place of the probability."""
     bits: BitSource
 
-    def run(self) -> None:
-        self._choose(0, len(self.quantiles.probabilities), *self.layout.outer())
-
-    def _choose(
+    def choose(
         self, first: int, last: int, low: QuantileCut, high: QuantileCut
     ) -> None:
         if first == last:
             return
         middle = (first + last) // 2
         cut = self._choose_cut(self.quantiles.probabilities[middle], low, high)
-        self.answers[:, middle] = cut.bin
-        self._choose(first, middle, low, cut)
-        self._choose(middle + 1, last, cut, high)
+        self.cuts[middle] = cut
+        self.choose(first, middle, low, cut)
+        self.choose(middle + 1, last, cut, high)
 
     def _choose_cut(
         self, probability: Fraction, low: QuantileCut, high: QuantileCut
     ) -> QuantileCut:
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)
-        pieces = Pieces.of(self.layout, low, high, share).stretch(rate)
-        chosen = choose(pieces.choices(), rate, self.bits)
-        every = np.full_like(chosen.place, self.layout.parts)
-        parts = uniform_below(every, self.bits)
-        return pieces.cut_at(probability, chosen, parts)
+        pieces = Pieces.of(self.layout, low, high, share)
+        return choose_cut(pieces, probability, rate, self.bits)
 
     def _rate(self, share: Fraction) -> Exact:
         """Return the exponent of one unit of a score: a row in parts, by the share."""
@@ -238,6 +249,16 @@ class _Recursion:
         return quantiles.epsilon / (
             quantiles.levels * quantiles.rows * unit * _span(share)
         )
+
+
+def choose_cut(
+    pieces: Pieces, probability: Fraction, rate: Exact, bits: BitSource
+) -> QuantileCut:
+    """Choose a candidate of each slice, at a rate for each unit of its score."""
+    near = pieces.stretch(rate)
+    chosen = choose(near.choices(), rate, bits)
+    every = np.full_like(chosen.place, pieces.layout.parts)
+    return near.cut_at(probability, chosen, uniform_below(every, bits))
 
 
 def _read_probabilities(probabilities: Any) -> tuple[Fraction, ...]:

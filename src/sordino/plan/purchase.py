@@ -175,7 +175,10 @@ class Purchase:
     @cached_property
     def losses_apart(self) -> tuple[Loss, ...]:
         """Return the losses of choices and coverage: they compose with any others."""
-        choices = [self._share_apart(key).loss for key in self.plan.choices]
+        choices = [
+            choice.loss(self._share_apart(key))
+            for key, choice in self.plan.choices.items()
+        ]
         coverage = [
             mechanism.map(self.plan.coverage[key].measurement.change)
             for key, mechanism in self.coverage.items()

@@ -18,6 +18,8 @@ from sordino.aggregations.intervals import (
     ComputedAnswer,
     Linear,
     error_names,
+    names_among,
+    rank_names,
     unknown_bars,
 )
 from sordino.data.key_columns import canonical_order
@@ -168,6 +170,10 @@ class ComputeAnswers(AbstractProcess):
         table, errors, laws = answer.table, answer.errors, answer.laws
         new = dict(self.columns)
         ranks = {name: text for name, text in answer.ranks.items() if name not in new}
+        gone = [old for name in new for old in names_among(name, errors.column_names)]
+        errors = errors.drop_columns([
+            old for old in gone if old in errors.column_names
+        ])
         for name, tree in self.columns:
             expression = meet_times(tree, schema)
             if name in answer.keys:  # a group would stand under another's name
@@ -305,7 +311,11 @@ class RenameAnswers(AbstractProcess):
         bars = {
             bar: other
             for old, new in renamed.items()
-            for bar, other in zip(error_names(old), error_names(new), strict=True)
+            for bar, other in zip(
+                (*error_names(old), *rank_names(old)),
+                (*error_names(new), *rank_names(new)),
+                strict=True,
+            )
         }
         names = [renamed.get(name, name) for name in answer.table.column_names]
         errors = [
@@ -463,14 +473,15 @@ def _join_rows(left: NoisyRows, right: NoisyRows, suffix: str) -> NoisyRows:
     renames = {name: f"{name}{suffix}" for name in right.names}
     table, errors = left.table, left.errors
     for name, new in renames.items():
-        added = [new, *error_names(new)]
+        added = [new, *error_names(new), *rank_names(new)]
         taken = {*table.column_names, *errors.column_names}
         if taken & {*added}:
             raise InvalidParameter(
                 "suffix", suffix, f"makes a second {new!r}", 'Try suffix=" before".'
             )
         table = table.append_column(new, right.table[name])
-        for bar, at in zip(error_names(name), error_names(new), strict=True):
+        there = names_among(name, right.errors.column_names)
+        for bar, at in zip(there, (*error_names(new), *rank_names(new)), strict=False):
             errors = errors.append_column(at, right.errors[bar])
     laws = left.laws
     if laws is not None and right.laws is not None:
@@ -543,7 +554,8 @@ def _put_column(table: "pa.Table", name: str, values: Any) -> "pa.Table":
 
 def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
     shown = list(answer.names if names is None else names)
-    bars = [bar for name in shown for bar in error_names(name)]
+    there = answer.errors.column_names
+    bars = [bar for name in shown for bar in names_among(name, there)]
     return replace(
         answer,
         table=answer.table.select([*answer.keys, *shown]),

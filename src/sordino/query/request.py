@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from sordino.aggregations.aggregation import AbstractAggregation
-from sordino.aggregations.intervals import error_names
+from sordino.aggregations.intervals import error_names, rank_names
 from sordino.data import KeySet
 from sordino.data.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
@@ -315,7 +315,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     names: list[str] = [] if few is None else [RANK, *error_names(RANK)]
     for name, aggregation in aggregations.items():
         for column in check_aggregation(**{name: aggregation}).columns(name):
-            names += [column, *error_names(column)]
+            names += [column, *error_names(column), *rank_names(column)]
     _refuse_twice([*by, *names])  # error bars are columns of the release, too
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)

@@ -22,13 +22,14 @@ from sordino.aggregations.intervals import (
     NumberForm,
     NumberNoises,
     error_names,
+    rank_names,
     unknown_bars,
 )
 from sordino.aggregations.measurement import Numbers, draw
 from sordino.data.key_columns import canonical_order
 from sordino.expressions.schema import arrow_type
 from sordino.noise.sampling.bits import Bits, BitSource
-from sordino.numbers.arrays import as_numpy
+from sordino.numbers.arrays import as_numpy, with_gaps
 from sordino.plan.bundle import Bundle
 from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
@@ -285,6 +286,9 @@ def _columns(
         for column, answer in zip(columns, finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)
+            if answer.ranks is not None:
+                ends = map(with_gaps, answer.ranks[1:])
+                errors |= dict(zip(rank_names(column), ends, strict=True))
     answers, ends = pa.table(table), pa.table(errors)
     if cut_off is None:
         return answers, ends

@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final
 
 import numpy as np
 
-from sordino.aggregations.intervals import Bars, additive, error_names
+from sordino.aggregations.intervals import (
+    Bars,
+    additive,
+    error_names,
+    names_among,
+    rank_names,
+)
 from sordino.aggregations.measurement import Numbers, draw
 from sordino.errors import InvalidParameter
 from sordino.losses.loss import Loss
@@ -63,8 +69,9 @@ def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str
     listed = [*keys]
     for name in names:
         listed += [name, *error_names(name)]
+    ranks = [rank for name in names for rank in rank_names(name)]
     for place, name in enumerate(listed):
-        if name in listed[:place]:
+        if name in listed[:place] or name in ranks:
             problem = "names two columns, one of them of errors"
             raise InvalidParameter("columns", name, problem, "Rename the other.")
     return listed
@@ -89,8 +96,11 @@ def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -
         raise InvalidParameter(
             "table", names, "must begin with the key columns", f"Begin with {keys}."
         )
-    listed = names_with_errors(keys, names[len(keys) :])
-    wanted = [name for name in listed if name in keys or name not in names]
+    answers = names[len(keys) :]
+    names_with_errors(keys, answers)
+    wanted = [*keys]
+    for name in answers:
+        wanted += names_among(name, errors.column_names)
     if errors.column_names != wanted:
         raise InvalidParameter(
             "errors", errors.column_names, "has the wrong columns", f"Give {wanted}."
@@ -118,7 +128,7 @@ def side_by_side(table: "pa.Table", errors: "pa.Table", size: int) -> "pa.Table"
     homes = [(table, name) for name in table.column_names[:size]]
     for name in table.column_names[size:]:
         homes.append((table, name))
-        homes += [(errors, part) for part in error_names(name)]
+        homes += [(errors, part) for part in names_among(name, errors.column_names)]
     fields = [home.schema.field(name) for home, name in homes]
     schema = pa.schema(fields, table.schema.metadata)
     return pa.Table.from_arrays([home[name] for home, name in homes], schema=schema)
@@ -285,6 +295,8 @@ class Figure(NamedTuple):
     """Both ends of the interval, none where one is not known."""
     ends: tuple[float | None, float | None, float | None]
     """Value, low and high as numbers, None for what is not a number."""
+    ranks: str = ""
+    """In how many rows it stands too far up, of a value that was chosen by its rank."""
 
 
 @final
@@ -309,8 +321,25 @@ def row_texts(release: ReleaseView, most: int = MOST) -> list[RowTexts]:
 
 def figure_texts(table: "pa.Table", errors: "pa.Table", name: str) -> list[Figure]:
     """Return the numbers of an aggregate."""
-    bars = [errors[part].to_pylist() for part in error_names(name)]
-    return list(map(_figure, table[name].to_pylist(), *bars))
+    names = names_among(name, errors.column_names)
+    bars = [errors[part].to_pylist() for part in names[:3]]
+    figures = list(map(_figure, table[name].to_pylist(), *bars))
+    if not names[3:]:
+        return figures
+    ranks = map(_rank_text, *(errors[part].to_pylist() for part in names[3:]))
+    # a value that was chosen has no more digits than it needs
+    values = map(formatting.format_number, table[name].to_pylist())
+    return [
+        each._replace(value=value, ranks=text)
+        for each, value, text in zip(figures, values, ranks, strict=True)
+    ]
+
+
+def _rank_text(low: float | None, high: float | None) -> str:
+    """Write rows outward to whole ones."""
+    if low is None or high is None or math.isinf(low) or math.isinf(high):
+        return ""
+    return f"{math.floor(low):,} to {math.ceil(high):,}"
 
 
 def _figure(value: Any, *bars: float | None) -> Figure:
@@ -331,6 +360,8 @@ def _grain(sd: float | None, low: float | None, high: float | None) -> float | N
     return (high - low) / 4
 
 
+RANKS: Final = "in ranks"
+"""Above the rows by which an answer stands too far up, as an interval."""
 WIDEST: Final = 120
 _PROSE: Final = 80
 _LONGEST = 28
@@ -445,6 +476,15 @@ def _aggregate(
     name = cut_text(formatting.format_key(known_as), _LONGEST)
     share = interval_heading(release.confidence, release.figures[known_as])
     values = TextColumn(name, tuple(each.value for each in figures), is_number=True)
+    if any(each.ranks for each in figures):
+        interval = [each.interval for each in figures]
+        ranks = TextColumn(RANKS, tuple(each.ranks for each in figures), is_number=True)
+        beside = (
+            [TextColumn(share, tuple(interval), is_number=True)]
+            if any(interval)
+            else []
+        )
+        return [values, *beside, ranks]
     if is_silent(figures):
         rank = release.ranks.get(known_as)
         off = (rank,) * len(figures) if rank else ()

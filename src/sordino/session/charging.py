@@ -288,22 +288,18 @@ def part_step(by: str, value: Words) -> Words:
 def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {_unit_text(table.protects)}{_block_text(table)}"
-        f"{_sample_text(table)}"
+        f"{name!r}: {_unit_text(table.protects)}{_beside_text(table)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
 
 
-def _block_text(table: PrivateTable) -> str:
-    """Return how the rows of a table lie in blocks, if they do."""
+def _beside_text(table: PrivateTable) -> str:
+    """Return how rows lie in blocks, or of what rate a table is a secret sample."""
+    if table.sampled is not None:
+        return f" in a secret sample of {table.sampled}"
     return "" if table.blocks is None else f" in blocks of {table.blocks!r}"
-
-
-def _sample_text(table: PrivateTable) -> str:
-    """Return of what part of a frame a table is a secret sample, if it is one."""
-    return "" if table.sampled is None else f" in a secret sample of {table.sampled}"
 
 
 def _unit_text(unit: AbstractUnit) -> str:
@@ -429,10 +425,7 @@ class Book:
 
     @property
     def promise(self) -> Loss:
-        """Guarantee of all releases together; with blocks, of each block.
-
-        Of a secret sample it is that of the people in it, whom somebody may know of.
-        """
+        """Guarantee of all releases together; with blocks, of each block."""
         return self.ledger.first_limit(self.name).rule.promise
 
     @property
@@ -617,17 +610,24 @@ class Book:
         return self.ledger.what_if(claim)
 
     def proof_of(self, priced: Priced) -> str:
-        """Return the certificate of a price: of what the dataset's limit would add up.
-
-        A budget that it cannot add up is counted in its own terms.
-        """
+        """Return the certificate of a price: what the dataset's limit would add up."""
         assert priced.proof is not None  # noqa: S101 prices of a session have one
+        return certificate_text(priced.proof(), self.charge_of(priced).texts())
+
+    def charge_of(self, priced: Priced) -> Charge:
+        """Charge that the dataset's limit would add up.
+
+        A budget that it cannot add up, or the limit of a name cannot, is refused.
+        """
         rule = self._first_limit.rule
         charge = rule.charge_within(priced.budget, priced.loss.guarantees)
         if charge is None:
-            rule = Limit.of(priced.budget).rule
+            # the first charge may choose how the budget is counted, or had it chosen
+            rule = self.ledger.counted_by(priced.budget, priced.loss).rule
             charge = rule.charge_for(priced.budget, priced.loss)
-        return certificate_text(priced.proof(), charge.texts())
+        if self.name != DATASET:
+            self.ledger.limit(self.name).rule.charge_for(priced.budget, priced.loss)
+        return charge
 
     def headroom(self, priced: Priced) -> Headroom | None:
         """How many more of one price fit; None with blocks, each of which has its own.
@@ -645,8 +645,18 @@ class Book:
 
     @cached_property
     def _first_limit(self) -> Limit:
-        """Return the dataset's first limit, which never changes."""
+        # counted anew by another's first charge, it is only certificates' of prices
         return self.ledger.first_limit()
+
+    def share(self, part: Fraction) -> Loss:
+        """Part of the whole budget, as its limit counts it, or would from the start."""
+        limit = self.ledger.first_limit(self.name)
+        by_mu = limit.by_mu
+        if by_mu is not None and self.name == DATASET:
+            whole = by_mu.rule.share(Fraction(1))
+            limit = self.ledger.counted_by(whole, whole)
+        share: Loss = limit.rule.share(part)
+        return share
 
     def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""
@@ -747,7 +757,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, terms: Terms) -> Led
     """
     recorded = ledger.first_limit()
     # a larger budget at a second opening would be one that nobody agreed to
-    if limit is not None and limit.stated != recorded.stated:
+    if limit is not None and not ledger.is_stated(limit):
         raise InvalidParameter(
             "budget",
             limit.stated,

@@ -642,6 +642,7 @@ def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPric
     purchase = buy_tables(desk, request, budget)
     priced = charge_of_tables(desk, purchase)
     desk.book.refuse_unlawful(priced)
+    desk.book.charge_of(priced)  # what cannot be counted is refused, as the release is
     proof = partial(desk.book.proof_of, priced)
     return MarginsPrice(purchase, priced.blocks or (), proof)
 

@@ -29,6 +29,7 @@ from sordino.losses.budgets.blocks import WHOLE, Blocks, blocks_text
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.budgets.risk import warn_of_weak
 from sordino.losses.loss import Budget, Loss
+from sordino.numbers import probability
 from sordino.numbers.canonical import Words, call
 from sordino.plan.bundle import Given
 from sordino.plan.margins import MarginsPrice
@@ -508,6 +509,27 @@ class Session:
     def budget(self) -> Loss:
         """Promise of all releases together."""
         return self._desk.book.promise
+
+    def share(self, part: Any) -> Loss:
+        """Part of the whole budget, in the terms in which it answers most questions.
+
+        Of an (epsilon, delta) that nothing was charged to yet that is mu: the first
+        release of such a part has all be counted so (docs/guides/ledger.md). Else it
+        is a part of what the limit counts.
+
+        >>> import sordino as sd
+        >>> table = sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
+        >>> session = sd.Session({"t": table}, sd.ApproxDP(1, "1e-6"))
+        >>> query = sd.table("t").agg(n=sd.count())
+        >>> print(session.price(query, session.share("1/100")).errors["n"])
+        sd 42.46, within ±83.73
+        """
+        share = probability(part=part)
+        if not share:
+            raise InvalidParameter(
+                "part", part, "must be more than 0", 'Try session.share("1/100").'
+            )
+        return self._desk.book.share(share)
 
     @property
     def spent(self) -> Loss:

@@ -37,7 +37,16 @@ from sordino.losses.loss import Loss, PureDP
 from sordino.noise.exponential import BoundedRangeLoss
 from sordino.noise.gaussian import Gaussian
 from sordino.noise.laplace import Laplace
-from tests.adversary import natural, response, reveal, stepping, worst
+from tests.adversary import (
+    Release,
+    State,
+    Step,
+    natural,
+    response,
+    reveal,
+    stepping,
+    worst,
+)
 from tests.batches import for_each, sampled
 
 LIMITS: dict[str, Callable[[], AbstractFilter]] = {
@@ -146,6 +155,33 @@ def test_the_either_filter_is_as_loose_as_known(
     limit = concentrated_filter(ApproxDP(epsilon, delta))
     reached = worst(RELEASES[:3], limit.zero, stepping(limit), epsilon)
     assert reached / float(Fraction(delta)) == pytest.approx(ratio, abs=2e-3)
+
+
+def either(*limits: Limit) -> tuple[State, Step]:
+    """Return what accepts while any of some limits does: the choice comes last."""
+    steps = [stepping(limit.rule) for limit in limits]
+
+    @cache
+    def step(state: State, release: Release) -> State | None:
+        assert isinstance(state, tuple)
+        pairs = zip(steps, state, strict=True)
+        after = tuple(
+            None if left is None else one(left, release) for one, left in pairs
+        )
+        return None if after.count(None) == len(after) else after
+
+    return tuple(limit.rule.zero for limit in limits), step
+
+
+def test_a_counting_is_chosen_before_the_first_answer() -> None:
+    """Chosen with the first charge it promises what each does; chosen last, more."""
+    asked = Limit.of(ApproxDP(1, "0.01"))
+    by_mu = asked.by_mu
+    assert by_mu is not None
+    for limit in (asked, by_mu):
+        assert worst(RELEASES, limit.rule.zero, stepping(limit.rule), 1.0) <= 0.01
+    start, step = either(asked, by_mu)
+    assert worst(RELEASES, start, step, 1.0) > 0.0105
 
 
 TWO_ROUNDS = [response("0.1"), response("0.9000026793"), reveal("1e-6")]

@@ -22,7 +22,8 @@ BUDGET: Final = sd.PureDP("0.5")
 def opened(path: Path | None = None, **options: Any) -> sd.Session:
     """Open a session over a small table."""
     visits = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("person"))
-    return sd.Session({"visits": visits}, sd.PureDP(2), ledger=path, **options)
+    budget = options.pop("budget", sd.PureDP(2))
+    return sd.Session({"visits": visits}, budget, ledger=path, **options)
 
 
 def test_a_charge_has_its_proof(tmp_path: Path) -> None:
@@ -45,7 +46,8 @@ def test_every_way_to_charge_has_one() -> None:
     batch = session.price_all({"a": QUERY, "b": QUERY}, BUDGET)
     keys = sd.KeySet.from_dict({"ward": ["A", "B"]})
     rows = sd.table("visits").enforce(sd.MaxRowsPerID(2))
-    margins = session.price(rows.marginals(keys, order=1), sd.GaussianDP("0.1"))
+    by_mu = opened(budget=sd.GaussianDP(1))
+    margins = by_mu.price(rows.marginals(keys, order=1), sd.GaussianDP("0.1"))
     for price in (batch, margins):
         assert kernel.check(price.proof)
     session.view("kept", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))

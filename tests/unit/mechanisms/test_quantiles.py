@@ -14,14 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sordino.noise import quantiles
+from sordino.noise import quantile_intervals, quantiles
 from sordino.noise.bin_counts import (
     AbstractWeights,
     BinCounts,
     CandidateRuns,
+    EvenWeights,
     Pieces,
     QuantileCut,
 )
+from sordino.noise.laplace import Laplace
+from sordino.noise.quantile_intervals import QuantileIntervals
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sampling.choice import Chosen, Runs
@@ -86,7 +89,7 @@ class Listed(AbstractWeights):
 
 
 def law_of(
-    mechanism: Quantiles,
+    mechanism: Quantiles | QuantileIntervals,
     table: Table,
     patch: pytest.MonkeyPatch,
     weights: tuple[int, ...] | None = None,
@@ -95,17 +98,22 @@ def law_of(
     law: dict[Outcome, float] = {}
     held = [(p, n) for p, n in enumerate(table) if n]
     positions, counts = (np.array([row[i] for row in held], np.int64) for i in (0, 1))
-    draws, heavy = len(mechanism.probabilities), weights or (1,) * len(table)
+    heavy, chosen = weights or (1,) * len(table), mechanism
+    if isinstance(chosen, QuantileIntervals):
+        chosen = chosen.quantiles
+    draws = len(chosen.probabilities) * (1 if chosen is mechanism else 3)
     bins = BinCounts.of(positions * 0, positions, counts, groups=1, size=len(table))
-    many = mechanism.parts * sum(heavy)
-    parts = mechanism.parts if draws > 1 else 1  # nothing is left of the last cut
+    many = chosen.parts * sum(heavy)
+    parts = chosen.parts if draws > 1 else 1  # nothing is left of the last cut
     pairs = itertools.product(range(many), range(parts))
     for plan in itertools.product(list(pairs), repeat=draws):
         script = Script([place for pair in plan for place in pair], parts)
         patch.setattr(quantiles, "choose", script)
         patch.setattr(quantiles, "uniform_below", script.draw_part)
         found = mechanism.release_groups(bins, Bits(), Listed(heavy))
-        outcome = tuple(found[0].tolist())
+        # of ends beside quantiles the bins come first, then the rows between them
+        row = found[0] if chosen is mechanism else [cut[0] for cut in found[:draws]]
+        outcome = tuple(int(place) for place in row)
         if not script.missed:
             law[outcome] = law.get(outcome, 0.0) + math.exp(script.log_chance)
     assert math.isclose(sum(law.values()), 1)
@@ -124,7 +132,7 @@ def neighbours(table: Table) -> Iterator[Table]:
 
 
 def worst_of(
-    mechanism: Quantiles,
+    mechanism: Quantiles | QuantileIntervals,
     size: int,
     most: int,
     patch: pytest.MonkeyPatch,
@@ -242,6 +250,61 @@ def test_bins_of_any_weight_cost_epsilon(
     mechanism = Quantiles(["1/3", "2/3"], F(1, 100), parts=2)
     worst, _, _ = worst_of(mechanism, 3, 1, monkeypatch, (1, 4, 1))
     assert (worst <= 1 / 100 + 1e-9) == (mutant is None)
+
+
+def _rows_move_ends_by_half(patch: pytest.MonkeyPatch) -> None:
+    """Price ends as if a row could only improve their score."""
+    patch.setattr(quantile_intervals, "_SPAN", 1)
+
+
+@for_each(
+    ("asked", "size", "most", "parts", "mutant"),
+    [
+        (["0.5"], 3, 3, 1, None),
+        (["0.5"], 2, 1, 2, None),
+        (["1/3", "2/3"], 2, 3, 1, None),
+        (["0.5"], 3, 3, 1, _rows_move_ends_by_half),
+    ],
+)
+def test_ends_cost_their_rate(
+    asked: list[str],
+    size: int,
+    most: int,
+    parts: int,
+    mutant: Callable[[pytest.MonkeyPatch], None] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For any small tables: quantiles and ends lose no more than both cost together."""
+    if mutant is not None:
+        mutant(monkeypatch)
+    cheap = Quantiles(asked, F(1, 1000), parts=parts)
+    mechanism = QuantileIntervals(cheap, F(EPSILON), Laplace(1), 1)
+    worst, _, _ = worst_of(mechanism, size, most, monkeypatch)
+    price = EPSILON + 1 / 1000
+    assert (worst <= price + 1e-9) == (mutant is None)
+    assert worst > price / 5  # of several each end has half of it
+
+
+@given(st.data())
+def test_a_cut_counts_shares_of_rows(data: st.DataObject) -> None:
+    """For any table a cut has all rows before its bin, and its parts of those in it.
+
+    So a row adds to the cells between neighbouring cuts shares that add up to 1.
+    """
+    table = data.draw(st.lists(st.integers(0, 5), min_size=2, max_size=6))
+    asked = data.draw(st.sampled_from([["0.5"], ["1/4", "1/2", "3/4"]]))
+    held = np.flatnonzero(table)
+    counts = np.array(table)[held]
+    bins = BinCounts.of(held * 0, held, counts, groups=1, size=len(table))
+    mechanism = QuantileIntervals(Quantiles(asked, 1, parts=4), F(1), Laplace(1), 2)
+    (layout,) = mechanism.quantiles.layouts(bins, EvenWeights(bins.size))
+    cuts = mechanism.choose_ends(
+        layout, mechanism.quantiles.choose_cuts(layout, Bits()), Bits()
+    )
+    places = [(int(cut.bin[0]), int(cut.part[0])) for cut in cuts]
+    assert places == sorted(places)
+    for (bin_, part), cut in zip(places, cuts, strict=True):
+        assert cut.rows[0] == 4 * sum(table[:bin_]) + (part + 1) * table[bin_]
 
 
 def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:

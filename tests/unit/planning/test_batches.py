@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
@@ -50,9 +51,9 @@ BUDGETS: Final[dict[str, Budget]] = {
 }
 
 
-def session(budget: Any = WHOLE) -> sd.Session:
+def session(budget: Any = WHOLE, **terms: Any) -> sd.Session:
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
-    return sd.Session({"visits": table}, budget, engine="memory")
+    return sd.Session({"visits": table}, budget, engine="memory", **terms)
 
 
 def named(names: list[str]) -> dict[str, Any]:
@@ -345,7 +346,7 @@ APART: Final[dict[str, tuple[dict[str, Any], Any]]] = {
 @for_each("case", APART)
 def test_what_is_no_survey_is_planned_apart(case: str) -> None:
     asked, budget = APART[case]
-    batch = survey_session(budget=sd.PureDP(10**9)).price_all(asked, budget)
+    batch = survey_session(budget=sd.ApproxDP(10**9, "0.1")).price_all(asked, budget)
     assert batch._bundle.surveys == {}
 
 
@@ -404,14 +405,64 @@ def test_a_price_tells_how_many_more_fit(name: str) -> None:
         known.release(request, asked)
 
 
-def test_a_price_says_if_it_cannot_be_counted() -> None:
+COUNTS: Final = {name: REQUESTS[name] for name in ("count", "filtered")}
+OTHER_TERMS: Final[dict[str, Callable[[sd.Session, sd.Loss], Any]]] = {
+    "price": lambda s, b: s.price(REQUESTS["count"], b),
+    "price_all": lambda s, b: s.price_all(COUNTS, b),
+    "what_if": lambda s, b: s.what_if(REQUESTS["count"], b),
+    "release": lambda s, b: s.release(REQUESTS["count"], b),
+    "release_all": lambda s, b: s.release_all(COUNTS, b),
+    "price of margins": lambda s, b: s.price(VISITS.marginals(KEYS, order=1), b),
+    "margins": lambda s, b: s.release(VISITS.marginals(KEYS, order=1), b),
+}
+
+
+@for_each("verb", OTHER_TERMS)
+def test_what_cannot_be_counted_has_no_price(verb: str) -> None:
+    """A price is told or refused as the release is, and the first charge may choose."""
+    known, other, act = session(), sd.ZCDP("0.001"), OTHER_TERMS[verb]
+    act(known, other)
+    if known.history():
+        assert known.spent.sums.keys() == {"mu_squared"}
     known = session()
-    price = known.price(REQUESTS["count"], sd.ZCDP("0.01"))
-    assert price.headroom is not None
-    assert price.headroom.more is None
-    assert "it cannot be counted against ApproxDP" in repr(price)
+    known.release(REQUESTS["count"], sd.PureDP("0.1"))
+    for refused in (other, sd.GaussianDP("0.1"), sd.ApproxZCDP("0.001", "1e-8")):
+        with pytest.raises(InvalidParameter, match="cannot be counted"):
+            act(known, refused)
+    assert known.spent == sd.ApproxDP("0.1", 0)
+    # what the limit of a name cannot count is refused as well
+    ledger = sd.Ledger.in_memory(sd.GaussianDP(1))
+    ledger.allot("ana", sd.PureDP(1))
+    named = session(None, ledger=ledger, analyst="ana")
     with pytest.raises(InvalidParameter, match="cannot be counted"):
-        known.release(REQUESTS["count"], sd.ZCDP("0.01"))
+        act(named, sd.GaussianDP("0.1"))
+
+
+def test_a_hundred_adaptive_counts_are_shares() -> None:
+    """By mu each errs by 42, added up as asked by 141; a hundred fit, and no more."""
+    known, request = session(sd.ApproxDP(1, "1e-6")), REQUESTS["count"]
+    asked = known.price(request, sd.ApproxDP("0.01", "1e-8")).errors["n"].sd
+    assert asked == pytest.approx(141, abs=1)
+    hundredth = known.share("1/100")
+    for _ in range(100):
+        assert known.share("1/100") == hundredth
+        price = known.price(request, hundredth)
+        assert price.errors["n"].sd <= 42.6
+        known.release(request, hundredth)
+    with pytest.raises(BudgetExceeded):
+        known.release(request, sd.GaussianDP("1e-9"))
+    assert known.ledger.verify().proved == 100
+    # a tenth of delta is there for groups that are not known
+    assert known.remaining == sd.ApproxDP(0, "1e-7")
+    # of a budget that was counted as asked a share is of that
+    halved = session(sd.ApproxDP(1, "1e-6"))
+    halved.release(request, sd.ApproxDP("0.5", "5e-7"))
+    assert halved.share("1/2") == sd.ApproxDP("0.5", "5e-7")
+    halved.release(request, halved.share("1/2"))
+    assert halved.remaining == sd.ApproxDP(0, 0)
+    for part in (0, 2, -1, "x", True):
+        with pytest.raises(InvalidParameter):
+            halved.share(part)
 
 
 def test_a_refusal_names_the_counting_that_answers_more() -> None:

@@ -29,6 +29,7 @@ from sordino.release.storage import answer_bytes, read_answer
 from sordino.session.tables import open_catalog
 from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.planned import planned
 
 VISITS: Final = pa.table({
     "person": [1, 1, 1, 1, 2, 2, 3, None, 4],
@@ -222,7 +223,7 @@ def _priced(keys: Any, budget: Budget, *, coverage: bool = True, **given: Any) -
         sd.table("visits").filter(sd.col("days") > 0).enforce(*limits).group_by(keys)
     )
     request = query.agg(cost=sd.sum("cost", 0, 100), coverage=coverage, **given)
-    return sd.Session({"visits": table}, sd.PureDP(1)).price(request, budget)
+    return planned(sd.Session({"visits": table}, sd.PureDP(1)), request, budget)
 
 
 def test_both_sides_of_a_join_are_counted() -> None:

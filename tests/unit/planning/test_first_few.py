@@ -9,6 +9,7 @@ from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.losses.loss import Budget
 from tests.batches import for_each, sampled
 from tests.effort import by_night
+from tests.planned import planned
 
 PAGES: Final = {
     "person": [person for person in range(400) for _ in range(5)],
@@ -87,8 +88,7 @@ VALUES: Final[list[dict[str, Any]]] = [
 def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) -> None:
     if values.get("noise") and budget in {sd.PureDP(1), sd.Advantage("0.1")}:
         return
-    session = opened()
-    price = session.price(KNOWN.top(3, by=sd.count(), **values), budget)
+    price = planned(opened(), KNOWN.top(3, by=sd.count(), **values), budget)
     assert budget.admits(price.loss)
 
 
@@ -97,7 +97,7 @@ def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) ->
 @for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_unknown_keys_need_a_delta(budget: Any, values: dict[str, Any]) -> None:
     session = opened()
-    price = session.price(UNKNOWN.top(3, by=sd.count(), **values), budget)
+    price = planned(session, UNKNOWN.top(3, by=sd.count(), **values), budget)
     assert budget.admits(price.loss)
     assert price.thresholds[0] > 1
     if values.get("noise") is None:

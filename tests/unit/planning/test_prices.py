@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any, Final
 
+import pytest
+
 import sordino as sd
 from sordino.losses.loss import Budget
 from sordino.numbers import total
@@ -10,6 +12,7 @@ from sordino.plan.candidates import plans
 from sordino.plan.price import Price
 from sordino.plan.purchase import purchase_of
 from tests.batches import for_each
+from tests.planned import planned
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -44,7 +47,20 @@ def priced(
 ) -> Price:
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 2)
     query = sd.table("visits").enforce(*bounds).group_by(by)
-    return session().price(query.agg(**asked, **given), budget)
+    return planned(session(), query.agg(**asked, **given), budget)
+
+
+@for_each("mu", [30, 100, 1000])
+def test_large_batches_by_mu_are_proved(mu: int) -> None:
+    """Whatever is bought by mu the kernel accepts: no more than what it can prove."""
+    table = sd.PrivateTable(VISITS, protects=sd.AddOneRow())
+    budget = sd.GaussianDP(mu)
+    asked = {
+        "by ward": sd.table("visits").group_by(KEYS).agg(n=sd.count()),
+        "all": sd.table("visits").agg(n=sd.count(), middle=sd.median("cost", 0, 100)),
+    }
+    with pytest.warns(sd.errors.WeakBudget):
+        sd.Session({"visits": table}, budget).release_all(asked, budget)
 
 
 @for_each("budget", BUDGETS.values(), ids=list(BUDGETS))
@@ -98,7 +114,7 @@ def test_where_an_id_has_one_row_in_a_group_rows_are_people() -> None:
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 1)
     query = sd.table("visits").enforce(*bounds).group_by("ward")
     asked = query.agg(n=sd.count(), people=sd.count_ids())
-    found = session().price(asked, sd.ApproxDP(1, "1e-6"))
+    found = planned(session(), asked, sd.ApproxDP(1, "1e-6"))
     assert found.noise["n"] == found.noise["people"]
     assert len(found._purchase.plan.measurements) == 1
 
@@ -107,10 +123,10 @@ def test_the_family_with_the_lesser_error_is_taken() -> None:
     for groups, family in ((1, "laplace"), (40, "gaussian")):
         query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
         asked = query.group_by(KEYS).agg(n=sd.count_ids())
-        found = session().price(asked, sd.ApproxDP(1, "1e-6"))
+        found = planned(session(), asked, sd.ApproxDP(1, "1e-6"))
         other: Any = {"laplace": "gaussian", "gaussian": "laplace"}[family]
         forced = query.group_by(KEYS).agg(n=sd.count_ids(), noise=other)
-        worse = session().price(forced, sd.ApproxDP(1, "1e-6"))
+        worse = planned(session(), forced, sd.ApproxDP(1, "1e-6"))
         assert found.family == family
         assert found.errors["n"].sd < worse.errors["n"].sd
 
@@ -135,7 +151,7 @@ def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     """Of the ways to show keys the one is bought that shows those of fewer rows."""
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
     asked, budget = query.group_by("ward").keys(), sd.ApproxDP(1, "1e-6")
-    found = session().price(asked, budget)
+    found = planned(session(), asked, budget)
     ways = plans(asked, session()._desk.catalog)
     each = [purchase_of(plan, budget) for plan in ways]
     levels = [one.level or 0 for one in each if one is not None]

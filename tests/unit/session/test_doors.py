@@ -2,6 +2,7 @@
 
 import datetime as dt
 import linecache
+import math
 import re
 from typing import Any
 
@@ -211,14 +212,20 @@ def test_errors_in_ranks_have_a_column_of_their_own() -> None:
     release = session.release(asked, sd.PureDP(2))
     head, _, row = str(release).splitlines()[:3]
     assert head.split() == [
-        *("m", "95%", "of", "the", "noise"),
+        *("m", "95%", "of", "the", "noise", "in", "ranks"),
         *("n", "±", "sd", "95%", "of", "the", "noise"),
     ]
-    assert re.search(r"±[\d,.]+ ranks", row)
-    assert re.search(r"±[\d,.]+ ranks", str(release.rename({"m": "middle"})))
-    assert "ranks" in release._repr_html_()
+    told = release.errors.to_pylist()[0]
+    low, high = math.floor(told["m ranks low"]), math.ceil(told["m ranks high"])
+    assert f"{low:,} to {high:,}" in row
+    renamed = release.rename({"m": "middle"})
+    assert renamed.errors["middle ranks low"] == release.errors["m ranks low"]
+    assert f"{low:,} to {high:,}" in str(renamed)
+    assert "in ranks" in release._repr_html_()
     assert "ranks" not in str(release.with_columns(m=sd.col("m") * 2))
-    assert "ranks" in str(release.with_columns(k=sd.col("n") * 2))
+    assert "in ranks" in str(release.with_columns(k=sd.col("n") * 2))
+    both = release.join(renamed.rename({"n": "k"}))
+    assert both.errors["middle before ranks low"] == release.errors["m ranks low"]
 
 
 def test_noise_that_is_none_has_no_smallest_double() -> None:

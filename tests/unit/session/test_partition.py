@@ -271,14 +271,17 @@ KINDS: Final[dict[str, Callable[[Fraction], sd.Loss]]] = {
 }
 COUNTED: Final = {
     "epsilon": {"epsilon"},
-    "epsilon-delta": {"epsilon", "epsilon-delta"},
+    "epsilon-delta": {"epsilon", "epsilon-delta", "mu"},
     "rho": {"epsilon", "rho", "mu"},
     "rho-delta": set(KINDS),
     "mu": {"epsilon", "mu"},
     "mu-delta": {"epsilon", "epsilon-delta", "mu"},
     "either": set(KINDS),
 }
-"""Which budgets of parts each limit can count; the others are refused."""
+"""Which budgets of parts each limit can count, as it is or chosen by the first charge.
+
+The others are refused.
+"""
 
 
 @cache
@@ -317,7 +320,9 @@ def test_one_charge_covers_what_the_parts_may_ask(
     In each coordinate that is counted, asked one by one of the whole instead.
     """
     limit, kind = pair
-    rule, made = limit_of(limit).rule, KINDS[kind]
+    stated = limit_of(limit)
+    chosen = stated.by_mu if kind == "mu" else None
+    rule, made = (chosen or stated).rule, KINDS[kind]
     atoms = [made(Fraction(one, 100)) for one in shares] * factor
     one_by_one = rule.zero
     for atom in atoms:

@@ -193,7 +193,10 @@ READ: Final[dict[str, tuple[Any, tuple[str, ...]]]] = {
 def test_each_release_is_charged_to_the_blocks_that_it_reads(name: str) -> None:
     """All that are open, or those that pass a filter above."""
     request, blocks = READ[name]
-    price = clinic().price(request, sd.ApproxZCDP("0.0002", "1e-9"))
+    asked = sd.ApproxZCDP("0.0002", "1e-9")
+    world = World(clock=Standing(2026, 4, 2))
+    ledger = sd.Ledger.in_memory(asked, blocks=MONTHS, world=world)
+    price = clinic(ledger).price(request, asked)
     assert price.blocks == blocks
 
 

@@ -35,6 +35,8 @@ from sordino.aggregations.intervals.linear_forms import (
     additive,
     error_names,
     linear,
+    names_among,
+    rank_names,
     reach,
     unknown_bars,
 )
@@ -53,7 +55,9 @@ __all__ = [
     "additive",
     "error_names",
     "linear",
+    "names_among",
     "quotient_bars",
+    "rank_names",
     "reach",
     "spread_bars",
     "unknown_bars",

@@ -12,7 +12,7 @@ small that show look alike.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -42,6 +42,25 @@ def error_names(name: str) -> tuple[str, ...]:
     ('n sd', 'n low', 'n high')
     """
     return f"{name} sd", f"{name} low", f"{name} high"
+
+
+def rank_names(name: str) -> tuple[str, str]:
+    """Return the names of the columns that tell where a chosen value stands.
+
+    >>> rank_names("age")
+    ('age ranks low', 'age ranks high')
+    """
+    return f"{name} ranks low", f"{name} ranks high"
+
+
+def names_among(name: str, errors: Container[str]) -> tuple[str, ...]:
+    """Return the names of the columns of errors that an answer has in a table.
+
+    >>> names_among("age", ["age sd", "age ranks low", "age ranks high"])[2:]
+    ('age high', 'age ranks low', 'age ranks high')
+    """
+    ranks = rank_names(name)
+    return error_names(name) + (ranks if ranks[0] in errors else ())
 
 
 @final

@@ -104,6 +104,10 @@ class AbstractFilter(ABC):
                 return charge
         return None
 
+    def share(self, part: Fraction) -> Any:
+        """A loss of which so many as 1 / part are accepted, and no more."""
+        return self.remainder(self.zero).times(part)
+
     def accept(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
         """Return the charge as it is recorded, and the sum after it; or refuse.
 
@@ -351,6 +355,9 @@ class ApproxGaussianSum(AbstractFilter):
     def remainder(self, spent: Charge) -> Loss:
         square, delta = spent.amounts
         return mu_beside_delta(sqrt(self.square - finite(square)), self.delta - delta)
+
+    def share(self, part: Fraction) -> Loss:
+        return GaussianDP(sqrt(self.square * part))  # the reserve is for unknown keys
 
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
         return square_above(guarantees.mu), guarantees.delta

@@ -34,6 +34,7 @@ from sordino.losses.budgets.filters import (
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, Loss, PureDP, ReservedLoss
 from sordino.numbers import INFINITE, arguments, ball, fraction, probability
+from sordino.numbers.frozen import hides
 from sordino.numbers.rounding import precision
 
 _BITS: Final = 256
@@ -317,6 +318,17 @@ def _epsilon_of_sample(epsilon: Fraction, rate: Fraction) -> Fraction:
         return Fraction(math.floor(fraction(allowed.lower()) * _STEPS), _STEPS)
 
 
+_AS_ASKED: Final = ", counted as asked"
+_RESERVED: Final = 10
+"""The part of delta, one in so many, that a limit in mu keeps for unknown keys."""
+
+
+@lru_cache(maxsize=64)
+def _filter_by_mu(budget: Loss, reserve: Fraction) -> AbstractFilter:
+    return gaussian_filter(budget, reserve)
+
+
+@hides("becomes", "by_mu")
 @final
 @dataclass(frozen=True)
 class Limit:
@@ -368,6 +380,37 @@ class Limit:
     def promise(self) -> Loss:
         """Loss of everything together: of the frame, where there is one."""
         return self.rule.promise if self.frame is None else self.frame.promise
+
+    @property
+    def by_mu(self) -> "Limit | None":
+        """The same budget, counted in squares of mu; None if it is not one as asked.
+
+        A tenth of its delta is kept for releases over keys that are not known.
+
+        >>> by_mu = Limit.of(ApproxDP(1, "1e-6")).by_mu
+        >>> by_mu.stated
+        'ApproxDP(epsilon=1/1, delta=1/1000000), counted as gaussian beside 1/10000000'
+        """
+        if not isinstance(self.rule, ApproxSum) or not self.stated.endswith(_AS_ASKED):
+            return None
+        reserve = self.rule.delta / _RESERVED
+        counted = f", counted as gaussian beside {exact_text(reserve)}"
+        stated = self.stated.removesuffix(_AS_ASKED) + counted
+        with suppress(InvalidParameter):  # of no delta, or very much, there is no mu
+            return Limit(stated, _filter_by_mu(self.rule.promise, reserve), self.frame)
+        return None
+
+    def becomes(self, other: "Limit") -> bool:
+        """Say whether a limit that nothing was charged to may be another from now on.
+
+        For any budget: whatever the other accepts is within this one's promise.
+        """
+        return (
+            isinstance(self.rule, ApproxSum)
+            and isinstance(other.rule, ApproxGaussianSum)
+            and self.frame == other.frame
+            and self.rule.promise.admits(other.rule.promise)
+        )
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from urllib.parse import quote
 
-from sordino.aggregations.intervals import error_names
+from sordino.aggregations.intervals import error_names, rank_names
 from sordino.errors import InvalidLabel
 from sordino.losses.loss import Loss
 from sordino.numbers import up
@@ -179,6 +179,12 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
             holds = f'that holds "{name}" {release.holds} with a chance of about'
         yield low, f"Lower end of an interval {holds} {share}.{limits}"
         yield high, f"Upper end of an interval {holds} {share}.{limits}"
+        lower, upper = rank_names(name)
+        places = (
+            f'"{name}" stands above the exact one, with a chance of at least {share}'
+        )
+        yield lower, f"Fewest rows by which {places}: below it, if negative."
+        yield upper, f"Most rows by which {places}: below it, if negative."
         about = "the table would have had each group lost alike to limits: no promise."
         yield about_name(name), f'What "{name}" of {about}'
 

@@ -52,6 +52,7 @@ from sordino.office.html.small_pictures import (
 from sordino.plan.purchase import Purchase, group_line
 from sordino.query.nodes import AbstractNode
 from sordino.release.text import (
+    RANKS,
     Figure,
     ReleaseView,
     about_texts,
@@ -186,13 +187,17 @@ class _AnswerColumn:
     ) -> "_AnswerColumn":
         share = interval_heading(release.confidence, release.figures[name])
         shown, rank = short_text(name), release.ranks.get(name, "")
+        stands = any(figure.ranks for figure in figures)
         if is_silent(figures):
+            if stands:
+                return cls(shown, (RANKS,), "", None)
             return cls(shown, (share,) if rank else (), rank, None)
         ends = [end for figure in figures for end in figure.ends]
         scale = scale_of(ends) if len(release.names) <= _FEW else None
         about = name in release.about
         texts = about_texts(release, name, len(figures)) if about else []
         heads = (*(("about",) if about else ()), "± sd", share)
+        heads = (share, RANKS) if stands else heads
         return cls(shown, heads, "", scale, tuple(texts))
 
     @property
@@ -206,7 +211,9 @@ class _AnswerColumn:
         value, low, high = figure.ends
         label = f"{figure.value}, interval {figure.interval}"
         beside = [figure.sd and f"± {figure.sd}", figure.interval]
-        if len(self.heads) < len(beside):
+        if RANKS in self.heads:
+            beside = [figure.interval, figure.ranks][-len(self.heads) :]
+        elif len(self.heads) < len(beside):
             beside = [self.rank][: len(self.heads)]
         beside = [*self.about[place : place + 1], *beside]
         bar = self.scale and interval_bar(value, (low, high), self.scale, label)

@@ -29,6 +29,8 @@ from sordino.office.pictures.parts import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from sordino.release.text import Figure
+
 
 BAND: Final = 2.2
 ROW: Final = 0.23
@@ -68,7 +70,9 @@ def band_column(part: GroupTable, name: str) -> BandColumn:
     """Return an aggregate with its digits."""
     figures = part.figures(name)
     numbers = [figure.value for figure in figures]
-    ends = [figure.interval or part.ranks.get(name, "") for figure in figures]
+    ends = [
+        figure.interval or _rank(figure, part.ranks.get(name, "")) for figure in figures
+    ]
     if text_inches(ends) > _WIDEST:
         ends = [figure.sd and f"± {figure.sd}" for figure in figures]
     return BandColumn(
@@ -78,6 +82,11 @@ def band_column(part: GroupTable, name: str) -> BandColumn:
         text_inches([*numbers, formatting.MISSING], weight="bold"),
         text_inches(ends),
     )
+
+
+def _rank(figure: "Figure", whole: str) -> str:
+    """Say by how many rows an answer is off: it alone, or all of them at most."""
+    return f"{figure.ranks} ranks" if figure.ranks else whole
 
 
 def band_block(part: GroupTable, columns: Sequence[BandColumn]) -> Drawing:
