@@ -97,6 +97,7 @@ def _when_facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
         nullable=not all(given) or any(value.column.nullable for value in there),
         nan=tree.any_nan(there),
         unsettled=tree.reason(there),
+        longer=tree.longest(there),
     )
 
 

@@ -69,6 +69,8 @@ class Column:
     """Between which values all lie, where limits of the query say so."""
     labels: tuple[str, ...] | None = field(default=None, compare=False)
     """The names of the ranges that its texts are, in the order of their edges."""
+    longer: int = field(default=1, compare=False, repr=False)
+    """How many times as long as the texts that were read its texts may be."""
 
     def __post_init__(self) -> None:
         arguments.choice(TYPES, type=self.type)

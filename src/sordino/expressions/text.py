@@ -15,6 +15,7 @@ settled is changed in A to Z alone.
 Kernel: totals.
 """
 
+import dataclasses
 import operator
 import re
 import unicodedata
@@ -23,7 +24,7 @@ from functools import cache
 from string import ascii_lowercase, ascii_uppercase, whitespace
 from typing import Any, Final
 
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import tree
 from sordino.expressions.literals import Fluent, literal
 from sordino.expressions.schema import Column
@@ -79,6 +80,8 @@ PATTERN: Final = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in RUNS
 LONGEST: Final = 2**20
 """UTF-8 bytes of a text that is made."""
 LONGEST_PATTERN: Final = 1000
+MOST_TIMES_LONGER: Final = 1000
+"""How much longer than what is read a text may become."""
 BLANKS: Final = whitespace
 _FARTHEST: Final = 2**31 - 1
 _UP: Final = str.maketrans(ascii_lowercase, ascii_uppercase)
@@ -100,13 +103,35 @@ def text_facts(name: str, kind: str) -> Callable[..., Column]:
 
 def _concat_facts(*arguments: Argument) -> Column:
     tree.require_types("concat", arguments, ("text",), _CAST)
-    return tree.result("text", arguments, lost=_TOO_LONG)
+    times = sum(argument.column.longer for argument in arguments)
+    return _check_growth(tree.result("text", arguments, lost=_TOO_LONG), times)
+
+
+def _check_growth(column: Column, times: int) -> Column:
+    """Facts of a text that may be so many times as long; each row holds one."""
+    if times > MOST_TIMES_LONGER:
+        raise InvalidQuery(
+            f"this may make a text more than {MOST_TIMES_LONGER} times as long as "
+            "those that are read, and an engine holds one for each row",
+            "Cut it first: .slice(0, 100).",
+        )
+    return dataclasses.replace(column, longer=times)
+
+
+def _slice_facts(argument: Argument, start: Value, length: Value) -> Column:
+    del start
+    tree.require_types("slice", (argument,), ("text",), _CAST)
+    column = tree.result("text", (argument,))
+    short = length is not None and length <= LONGEST_PATTERN
+    return dataclasses.replace(column, longer=1) if short else column
 
 
 def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
     tree.require_types("replace", (argument,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
-    return tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
+    column = tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
+    times = -(-size(new.constant) // size(old.constant)) if grows else 1
+    return _check_growth(column, argument.column.longer * times)
 
 
 def size(text: str) -> int:
@@ -177,7 +202,7 @@ def _normalize(text: Value) -> Value:
 LOWER: Final = Operation("lower", text_facts("lower", "text"), _lower)
 UPPER: Final = Operation("upper", text_facts("upper", "text"), _upper)
 LENGTH: Final = Operation("length", text_facts("length", "i64"), len)
-SLICE: Final = Operation("slice", text_facts("slice", "text"), _slice)
+SLICE: Final = Operation("slice", _slice_facts, _slice)
 CONTAINS: Final = Operation(
     "contains", text_facts("contains", "bool"), operator.contains
 )

@@ -354,7 +354,13 @@ def result(
     nullable = unsettled is not None or any(
         argument.column.nullable for argument in arguments
     )
-    return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled)
+    longer = longest(arguments)
+    return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled, longer=longer)
+
+
+def longest(arguments: Sequence[Argument]) -> int:
+    """How many times as long as what was read a text that is one of some may be."""
+    return max((argument.column.longer for argument in arguments), default=1)
 
 
 def first(kind: str, arguments: Sequence[Argument]) -> Column:
@@ -365,6 +371,7 @@ def first(kind: str, arguments: Sequence[Argument]) -> Column:
         nullable=nullable,
         nan=any_nan(arguments),
         unsettled=reason(arguments) if nullable else None,  # else a value is there
+        longer=longest(arguments),
     )
 
 

@@ -289,7 +289,8 @@ class Ledger(AbstractCalendar):
         it was lost, the right to compute it once more. What is refused is not charged.
         """
         return self._guarded.use(
-            lambda log: charges.reserve(log, self.identity, claim, self._when(log))
+            lambda log: charges.reserve(log, self.identity, claim, self._when(log)),
+            "" if claim.key is None else f"key {claim.key}",
         )
 
     def begin(self, ticket: Ticket) -> None:

@@ -100,6 +100,10 @@ class AbstractStore(ABC):
     def newest(self, subject: str) -> int:
         """Return the number of the newest record about a subject, or 0."""
 
+    def expect(self, subject: str) -> None:
+        """Hear which subject the next act will look up; most need not know."""
+        del subject
+
     @abstractmethod
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
@@ -455,13 +459,19 @@ class Handle:
         """Say whether there is a record about a subject."""
         return self.use(lambda log: log.store.newest(subject) > 0)
 
-    def use(self, act: Callable[[Log], Result]) -> Result:
+    def use(self, act: Callable[[Log], Result], about: str = "") -> Result:
         """Run an act on the log while nobody appends to it.
 
         When this returns, the disk has what was added. When it fails for the disk, the
-        disk may have it, and the file is opened anew by who asks next.
+        disk may have it, and the file is opened anew by who asks next. A subject that
+        the act is about can be looked up before others have to wait.
         """
-        return self._run(lambda: self._store.transact(lambda: act(self._log())))
+
+        def used() -> Result:
+            self._store.expect(about)
+            return self._store.transact(lambda: act(self._log()))
+
+        return self._run(used)
 
     def look(self, act: Callable[[Log], Result]) -> Result:
         """Run an act on the log as it is now; others may append meanwhile."""

@@ -73,6 +73,9 @@ class WitnessedStore(AbstractStore):
         """Return the number of the newest record about a subject, or 0."""
         return self._store.newest(subject)
 
+    def expect(self, subject: str) -> None:
+        self._store.expect(subject)
+
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
         return self._store.numbers(kind)

@@ -1,4 +1,4 @@
-"""The tables of a ledger on a PostgreSQL server, and the functions that write to them.
+"""The tables of a ledger on a PostgreSQL server, and what is written and asked there.
 
 Who charges may execute the functions and read the tables, and change nothing else: a
 record comes in only behind the head, with its own hash. Triggers keep the owner of the
@@ -109,3 +109,25 @@ CREATE TRIGGER follow BEFORE UPDATE ON sordino_ledger.head
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sordino_ledger FROM PUBLIC;
 """
 """Run in one transaction with the first records: all of it is there, or nothing."""
+FACTS: Final = """
+SELECT current_setting('synchronous_commit'),
+  current_setting('synchronous_standby_names'),
+  (SELECT count(*) FROM pg_catalog.pg_stat_replication)
+  + (SELECT count(*) FROM pg_catalog.pg_replication_slots WHERE slot_type = 'physical'),
+  pg_catalog.pg_is_in_recovery(),
+  (SELECT system_identifier::text FROM pg_catalog.pg_control_system())"""
+"""What a server says of itself, in the order of `ServerFacts`."""
+ENDS: Final = """
+SELECT h.number, (SELECT max(r.number) FROM sordino_ledger.records AS r)
+FROM sordino_ledger.head AS h"""
+"""The numbers of the head and of the newest record: of a whole ledger they are one."""
+KINDS_THERE: Final = """
+WITH RECURSIVE kinds(kind) AS (
+  (SELECT kind FROM sordino_ledger.records ORDER BY kind LIMIT 1)
+  UNION ALL
+  SELECT (SELECT r.kind FROM sordino_ledger.records AS r WHERE r.kind > kinds.kind
+          ORDER BY r.kind LIMIT 1)
+  FROM kinds WHERE kinds.kind IS NOT NULL
+)
+SELECT kind FROM kinds WHERE kind IS NOT NULL"""
+"""Each kind once, by a step of the index each: not by reading all records."""

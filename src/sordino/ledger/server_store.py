@@ -54,7 +54,7 @@ from sordino.ledger.log import (
     Unreached,
     refuse_later_kind,
 )
-from sordino.ledger.server_schema import TABLES
+from sordino.ledger.server_schema import ENDS, FACTS, KINDS_THERE, TABLES
 
 Row: TypeAlias = tuple[Any, ...]
 _SETTINGS: Final = (
@@ -71,14 +71,15 @@ _HEAD: Final = (
     "current_setting('full_page_writes') FROM sordino_ledger."
 )
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " + _SETTINGS
-_WRITING: Final = _BEGIN + _HEAD + "hold()"
-_READING: Final = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + _SETTINGS + _HEAD + "head"
+_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + _SETTINGS
+_HELD: Final = _HEAD + "hold()"
+_SEEN: Final = _HEAD + "head"
+_EXPECTED: Final = (
+    "SELECT number FROM sordino_ledger.subjects WHERE subject = "
+    "decode('{sha256}', 'hex') AND number <= {begins} ORDER BY number DESC LIMIT 1; "
 )
+"""Digits and a number of ours: a value that is bound cannot come with what follows."""
 _LOOKING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; " + _SETTINGS
-_ENDS: Final = """
-SELECT h.number, (SELECT max(r.number) FROM sordino_ledger.records AS r)
-FROM sordino_ledger.head AS h"""
 _FIRST: Final = (
     "INSERT INTO sordino_ledger.head (application, role, format, number, hash) "
     "VALUES ('sordino', %s, %s, 0, '')"
@@ -95,16 +96,6 @@ _NUMBERS: Final = (
     "SELECT number FROM sordino_ledger.records WHERE kind = %s AND number <= %s "
     "ORDER BY number"
 )
-_KINDS: Final = """
-WITH RECURSIVE kinds(kind) AS (
-  (SELECT kind FROM sordino_ledger.records ORDER BY kind LIMIT 1)
-  UNION ALL
-  SELECT (SELECT r.kind FROM sordino_ledger.records AS r WHERE r.kind > kinds.kind
-          ORDER BY r.kind LIMIT 1)
-  FROM kinds WHERE kinds.kind IS NOT NULL
-)
-SELECT kind FROM kinds WHERE kind IS NOT NULL"""
-"""Each kind once, by a step of the index each: not by reading all records."""
 _APPEND: Final = "SELECT sordino_ledger.append(%s, %s, %s, %s, %s, %s, %s, %s)"
 _FOLLOWING: Final = (
     "; SELECT number, kind, body, previous, hash, signature FROM "
@@ -114,7 +105,7 @@ _FOLLOWING: Final = (
 _MOST: Final = 1000
 """Records that are fetched at once."""
 _KEPT: Final = 4000
-"""Records that are kept: those that are asked for again and again are few."""
+"""Records that are kept."""
 _GONE: Final = ("3F000", "42P01", "42883", "42703", "42704")
 """Codes of a schema, table, function or column that is not there."""
 _TAKEN: Final = ("42P06", "23505")
@@ -141,15 +132,6 @@ class ServerFacts:
         return self.standbys > 0 and not self.synchronous_standbys.strip()
 
 
-_FACTS: Final = """
-SELECT current_setting('synchronous_commit'),
-  current_setting('synchronous_standby_names'),
-  (SELECT count(*) FROM pg_catalog.pg_stat_replication)
-  + (SELECT count(*) FROM pg_catalog.pg_replication_slots WHERE slot_type = 'physical'),
-  pg_catalog.pg_is_in_recovery(),
-  (SELECT system_identifier::text FROM pg_catalog.pg_control_system())"""
-
-
 @final
 @dataclass(frozen=True)
 class _Seen:
@@ -159,7 +141,21 @@ class _Seen:
     index: Index
     older: dict[str, int] = field(default_factory=dict)
     older_of_kind: dict[str, "array[int]"] = field(default_factory=dict)
+    expected: dict[str, int] = field(default_factory=dict)
+    """What the server's index said of subjects before the row was held."""
     records: dict[int, Record] = field(default_factory=dict)
+    """Records that are sealed and sound: they never change."""
+
+    def add(self, record: Record) -> None:
+        """Take in the record that follows; it is asked for next, as a rule."""
+        self.index.add(record)
+        self.keep(record)
+
+    def keep(self, record: Record) -> None:
+        """Keep a record that was checked; those asked for again and again are few."""
+        if len(self.records) > _KEPT:
+            self.records.clear()
+        self.records[record.number] = record
 
 
 def title_of(parts: Mapping[str, Any]) -> str:
@@ -202,6 +198,7 @@ class ServerStore(AbstractStore):
         self._open: Connection | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._added: list[Record] = []
+        self._expected = ""
         self._waiting: list[tuple[str, Sequence[Any]]] = []
         self._warnings: list[str] = []
         self.facts = self._connect()
@@ -312,7 +309,7 @@ class ServerStore(AbstractStore):
             keep = "SELECT sordino_ledger.keep(%s, %s, %s)"
             self._waiting.append((keep, (record.number, place, piece)))
         self._world.reached(f"{point}: written")
-        seen.index.add(record)
+        seen.add(record)
         self._added.append(record)
         self._seen = seen
 
@@ -333,13 +330,23 @@ class ServerStore(AbstractStore):
         if number or record_kinds.earliest(subject) > seen.begins:
             return number
         if subject not in seen.older:
-            rows = self._look(_NEWEST, (_subject(subject), seen.begins))
-            number = rows[0][0] if rows else 0
+            if subject in seen.expected:
+                number = seen.expected.pop(subject)
+            else:
+                rows = self._look(_NEWEST, (_subject(subject), seen.begins))
+                number = rows[0][0] if rows else 0
             # an index that leads elsewhere would hide a sum, or make one up
             if number and subject not in record_kinds.subjects(self._record(number)):
                 raise self._damage("its index is not that of its records")
             seen.older[subject] = number
         return seen.older[subject]
+
+    def expect(self, subject: str) -> None:
+        """Have a subject looked up with the next transaction, before it holds the row.
+
+        What lies before the opening never changes: so it need not be asked within.
+        """
+        self._expected = subject
 
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
@@ -423,7 +430,7 @@ class ServerStore(AbstractStore):
         connection.add_notice_handler(partial(_note, self._warnings))
         self._end = weakref.finalize(self, connection.close)
         self._open = connection
-        facts = ServerFacts(*self._run(_FACTS)[0])
+        facts = ServerFacts(*self._run(FACTS)[0])
         self._open, self._idle = None, connection
         self._refuse_forgetful(facts)
         return facts
@@ -458,13 +465,31 @@ class ServerStore(AbstractStore):
         What follows the newest record that is known comes with it.
         """
         wait = f"'{max(1, int(1000 * self._world.patience))}ms'"
-        text = (_READING if self._reading else _WRITING).format(wait=wait)
+        begin, hold = (_READ, _SEEN) if self._reading else (_BEGIN, _HELD)
+        text, subject = begin.format(wait=wait), self._expected
+        expected = seen is not None and self._is_older(seen, subject)
+        if seen is not None and expected:
+            text += _EXPECTED.format(sha256=_subject(subject).hex(), begins=seen.begins)
+        text += hold
         if seen is not None:
             text += _FOLLOWING.format(after=seen.index.head.number)
-        self._open, self._idle = self._idle, None
-        heads, *following = self._results(text)
+        self._open, self._idle, self._expected = self._idle, None, ""
+        results = self._results(text)
+        if seen is not None and expected:
+            numbers, *results = results
+            seen.expected[subject] = numbers[0][0] if numbers else 0
+        heads, *following = results
         self._head = self._head_of(heads[0] if heads else None)
         return following[0] if following else []
+
+    def _is_older(self, seen: _Seen, subject: str) -> bool:
+        """Say whether the server's index has to be asked for a subject."""
+        is_known = subject in seen.older or seen.index.newest(subject) > 0
+        return (
+            bool(subject)
+            and not is_known
+            and (record_kinds.earliest(subject) <= seen.begins)
+        )
 
     def _head_of(self, row: Row | None) -> Head:
         """Return the head, refusing a table of others and a server that forgets."""
@@ -500,11 +525,11 @@ class ServerStore(AbstractStore):
         if seen is None:
             seen = self._look_back(head)
         for row in following:
-            seen.index.add(Record(*row))
+            seen.add(Record(*row))
         while seen.index.head.number < head.number:
             first = seen.index.head.number + 1
             for record in self._fetch(first, min(first + _MOST - 1, head.number)):
-                seen.index.add(record)
+                seen.add(record)
         if seen.index.head != head:
             raise self._damage(f"record {head.number} is not the one that was written")
         self._known = head
@@ -514,7 +539,7 @@ class ServerStore(AbstractStore):
         """Begin at the head: what lies before it is found by the server's index."""
         if head.number < 1:
             raise self._damage("it has no records")
-        for (kind,) in self._run(_KINDS):
+        for (kind,) in self._run(KINDS_THERE):
             refuse_later_kind(self.title, kind)
         self._refuse_cut()
         for then in filter(None, (head, self._known)):
@@ -524,7 +549,7 @@ class ServerStore(AbstractStore):
 
     def _refuse_cut(self) -> None:
         """Refuse a head that is not at the end of the records: some would be hidden."""
-        if any(end != last for end, last in self._look(_ENDS)):
+        if any(end != last for end, last in self._look(ENDS)):
             raise self._damage("its head is not at the end of its records")
 
     def _take_back(self) -> None:
@@ -569,16 +594,15 @@ class ServerStore(AbstractStore):
 
     def _record(self, number: int) -> Record:
         """Return one record, which many ask for."""
-        known = self._whole.records
-        if number not in known:
-            if len(known) > _KEPT:
-                known.clear()
-            [known[number]] = self._fetch(number, number)
-            if not record_kinds.is_sound(known[number]):
+        seen = self._whole
+        if number not in seen.records:
+            [record] = self._fetch(number, number)
+            if not record_kinds.is_sound(record):
                 raise self._damage(
                     f"record {number} lacks what a record of its kind says"
                 )
-        return known[number]
+            seen.keep(record)
+        return seen.records[number]
 
     def _look(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows, by a transaction of its own where none is open."""

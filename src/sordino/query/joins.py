@@ -96,7 +96,8 @@ class ExplodeStep(AbstractStep):
                 "Name a list column, or give a function that makes rows.",
             )
         facts = dict(relation.schema.columns)
-        facts[self.name] = Column(column.type[5:-1])  # new: no bound speaks of it
+        # new: no bound speaks of it, but its texts are no shorter for being listed
+        facts[self.name] = Column(column.type[5:-1], longer=column.longer)
         schema = Schema(tuple(facts.items()))
         node = Explode(relation.node, self.name, self.limit, schema)
         return relation.multiply(node, self.limit)

@@ -1,10 +1,13 @@
 """What is said of a result holds for every value of it."""
 
 import math
-from typing import Any
+import random
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
+import sordino as sd
 from sordino.engines.conformance.operations import EXTREMES, FORMS, Form
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, lit, when
@@ -182,3 +185,55 @@ def test_types_that_make_no_sense_are_refused(
     with_list = Schema((*FIRM.columns, ("l", Column("list[i64]"))))
     with pytest.raises(InvalidQuery, match=message):
         expression.column(with_list)
+
+
+GROWN: Final[tuple[Any, ...]] = (
+    lambda one, other: one.concat(other),
+    lambda one, other: one.concat("xy", other, one),
+    lambda one, _: one.replace("x", "yxx"),
+    lambda one, _: one.replace("ab", "a"),
+    lambda one, other: one.coalesce(other),
+    lambda one, other: when(one == other).then(one).otherwise(other),
+    lambda one, other: one.greatest(other).upper(),
+    lambda one, _: one.slice(0, 2),
+)
+
+
+@for_each("seed", range(200))
+def test_a_text_is_no_longer_than_its_facts_say(seed: int) -> None:
+    """For any drawn text of texts of two letters or fewer; beyond a limit: refused."""
+    dice, table = random.Random(seed), Schema.of([("t", Column("text"))])
+    parts = [col("t"), lit("xy")]
+    for _ in range(12):
+        try:
+            made = dice.choice(GROWN)(dice.choice(parts), parts[-1])
+            facts = made.column(table)
+        except InvalidQuery:
+            return
+        for text in ("xx", "ab", "y", "", None):
+            value = made.value({"t": text})
+            assert value is None or len(value) <= 2 * facts.longer
+        parts.append(made)
+
+
+def test_a_text_cannot_be_doubled_without_end() -> None:
+    """Not step by step, not by way of a list, and not by letters that are replaced."""
+    query = sd.table("t").with_columns(w=col("x").concat(col("x")))
+    ways: tuple[Callable[[sd.Query], sd.Query], ...] = (
+        lambda q: q.with_columns(w=col("w").concat(col("w"))),
+        lambda q: q.with_columns(w=col("w").concat(col("w")).split("-")).flat_map(
+            "w", max_rows=1
+        ),
+        lambda q: q.with_columns(w=col("w").replace("a", "aa")),
+    )
+    rows = {"x": ["a"]}
+    for way in ways:
+        longer = query
+        for _ in range(24):
+            longer = way(longer)
+        session = sd.Session(
+            {"t": sd.PrivateTable(rows, protects=sd.AddOneRow())}, sd.PureDP(1)
+        )
+        with pytest.raises(InvalidQuery, match="1000 times as long"):
+            session.price(longer.agg(n=sd.count()), sd.PureDP(1))
+        assert session.remaining == sd.PureDP(1)

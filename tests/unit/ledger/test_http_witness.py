@@ -222,6 +222,8 @@ def test_what_does_not_follow_is_never_kept() -> None:
         f"{name}.other/1/{head.hash}",
     ):
         assert asked("POST", wrong, following.line)[0] in {400, 404}, wrong
+    for wrong in ("/.hidden", "/..", "/UPPER", "/%2e%2e", "/" + "x" * 65):
+        assert asked("PUT", wrong, FIRST.line)[0] == 404, wrong
     for method, length in (("POST", str(1 << 40)), ("PUT", "-1"), ("POST", "x")):
         code, _ = asked(method, place, b"", **{"Content-Length": length})
         assert code in {400, 404, 413}

@@ -229,6 +229,25 @@ def test_a_synchronous_standby_forgets_nothing() -> None:
             assert after.reserve(claim("a")).answer == b"1"
 
 
+WARNING = """
+CREATE FUNCTION public.warn() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE WARNING 'canceling wait'; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON sordino_ledger.records
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.warn()"""
+
+
+def test_a_warning_that_comes_with_commit_is_a_failure(address: str) -> None:
+    """Nothing is told of what may be lost; asked again, it is charged once."""
+    server, base = ledger_server(), base_of(address)
+    with Ledger.at(address) as ledger:
+        server.run(WARNING, base=base)
+        with pytest.raises(LedgerUnavailable, match="did not make durable"):
+            ledger.reserve(claim("a"))
+        server.run("DROP TRIGGER warn ON sordino_ledger.records", base=base)
+        assert ledger.store(ledger.reserve(claim("a")), b"1") == b"1"
+        assert ledger.spent() == PureDP("0.1")
+
+
 def stop(process: int, *, for_good: bool = False) -> None:
     os.kill(process, signal.SIGTERM if for_good else signal.SIGSTOP)
     if for_good:
@@ -315,14 +334,24 @@ def test_rights_are_those_of_three_roles(address: str, tmp_path: Path) -> None:
         "INSERT INTO sordino_ledger.subjects VALUES ('x', 1)",
         "INSERT INTO sordino_ledger.pieces VALUES (4, 9, 'x')",
         "SELECT sordino_ledger.keep(4, 9, 'x')",
-        "SELECT sordino_ledger.append(5, 'x', '', 'x', '', '{}', '{}', NULL)",
+        (
+            "SELECT sordino_ledger.append(number + 1, 'x', hash, repeat('0', 64), '', "
+            "'{}', '{}', NULL) FROM sordino_ledger.head"
+        ),
+        (
+            "SELECT sordino_ledger.append(9, 'x', '', encode(sha256(convert_to("
+            "concat_ws(E'\\n', '', '9', 'x', '{}'), 'UTF8')), 'hex'), '', '{}', '{}', "
+            "NULL)"
+        ),
         "ALTER TABLE sordino_ledger.records DISABLE TRIGGER ALL",
     ]
     for role in (f"{base}_charges", f"{base}_reads", "keeper"):
         for text in tries if role != "keeper" else tries[:4]:
             with (
                 server.asking(role, base) as connection,
-                pytest.raises(Exception, match=r"denied|neither|own|forward|come with"),
+                pytest.raises(
+                    Exception, match=r"denied|neither|own|forward|follows|come with"
+                ),
             ):
                 connection.execute(text.encode())
     with Ledger.at(address) as ledger:
@@ -381,6 +410,33 @@ def test_rows_that_somebody_changed_are_found(address: str, edit: str) -> None:
     if edit != "an end that is gone":
         with pytest.raises(REFUSALS), Ledger.at(address) as again:
             again.verify()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        (
+            "UPDATE sordino_ledger.subjects SET number = 1 "
+            "WHERE subject = sha256(convert_to('key a', 'UTF8'))"
+        ),
+        (
+            'UPDATE sordino_ledger.records SET body = replace(body, \'"key":"a"\', '
+            '\'"key":"b"\') WHERE number = 3'
+        ),
+        "UPDATE sordino_ledger.head SET hash = repeat('0', 64)",
+    ],
+)
+def test_a_paid_answer_is_not_told_by_rows_that_were_changed(
+    address: str, edit: str
+) -> None:
+    """What is read for one key is held by itself: nobody has to verify before."""
+    with Ledger.at(address) as ledger:
+        ledger.store(ledger.reserve(claim("a")), b"1")
+    ledger_server().run(
+        "SET session_replication_role = replica", edit, base=base_of(address)
+    )
+    with pytest.raises(LedgerDamaged), Ledger.at(address) as again:
+        again.reserve(claim("a"))
 
 
 REFUSALS = (LedgerDamaged, InvalidParameter, LedgerUnavailable)

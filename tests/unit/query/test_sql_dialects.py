@@ -141,6 +141,16 @@ DIALECTS: Final = [
 ]
 
 
+def test_filters_of_one_table_are_joined(clinic: sd.Session) -> None:
+    """Each row is copied and priced as often as it may be met, and no oftener."""
+    both = "(SELECT * FROM visits WHERE {} UNION ALL SELECT * FROM visits WHERE {}) q"
+    text = f"SELECT COUNT(*) AS n FROM {both}"
+    apart = asked(clinic, text.format("ward = 'A' AND ill", "ward = 'B'"))
+    assert "flat_map" not in apart
+    for conditions in (("ward = 'A'", "ward = 'A'"), ("days > 1", "ill")):
+        assert ".flat_map('branch', 2)" in asked(clinic, text.format(*conditions))
+
+
 @pytest.mark.parametrize(("dialect", "text", "python"), DIALECTS)
 def test_a_text_means_what_its_dialect_says(
     clinic: sd.Session, dialect: Any, text: str, python: str

@@ -1,7 +1,10 @@
 """FROM, JOIN and WHERE; a GROUP BY inside FROM, which makes a row for each person."""
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import starmap
 from typing import Any, Final, final
 
 from sqlglot import exp
@@ -11,7 +14,7 @@ from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.mean import mean
 from sordino.aggregations.sum import sum as sum_of
 from sordino.errors import InvalidSQL
-from sordino.expressions.language import Expression, col
+from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.schema import Schema, unknown
 from sordino.query.builder import Query, table
 from sordino.query.sql.aggregates import (
@@ -22,6 +25,7 @@ from sordino.query.sql.aggregates import (
     Question,
     answer_name,
     column_or_tree,
+    fresh_name,
     nulls_rule,
 )
 from sordino.query.sql.answers import AnswerScope, Key, aggregates_of
@@ -33,9 +37,16 @@ from sordino.query.sql.groups import (
     shown_items,
 )
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.scope import RowScope, Visible, alias, identifier, spellings
+from sordino.query.sql.scope import (
+    RowScope,
+    Value,
+    Visible,
+    alias,
+    identifier,
+    spellings,
+)
 from sordino.query.sql.text_rules import ALL_RULES as RULES
-from sordino.query.sql.truth_rules import condition
+from sordino.query.sql.truth_rules import condition, meet
 from sordino.query.steps import AbstractCatalog
 
 _ORDERED: Final = ("i64", "f64", "date", "time")
@@ -281,14 +292,16 @@ def _name_table(rows: RowScope, name: str | None) -> RowScope:
 
 
 def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
-    if clause.kind is not exp.Select:
-        raise clause.refusal(
-            "UNION, INTERSECT and EXCEPT are not asked: a person may be on both sides",
-            "Ask each SELECT by itself, or make one table of both.",
-        )
     for name, (problem, remedy) in _INNER.items():
         if clause.has(name):
             raise clause.place(name).refusal(problem, remedy)
+    if clause.kind is exp.Union:
+        return _rows_of_union(clause, tables)
+    if clause.kind is not exp.Select:
+        raise clause.refusal(
+            "INTERSECT and EXCEPT are not asked: a person may be on both sides",
+            "Write both conditions into WHERE.",
+        )
     rows = selected_rows(clause, tables)
     if any(map(clause.has, _GROUPING)) or any(aggregates_of(clause)):
         return person_rows(clause, rows, tables.bounds, tables.used)
@@ -299,25 +312,38 @@ def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
 
 
 def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
-    names: Visible = {}
-    computed: dict[str, Any] = {}
-    ids = rows.ids
+    columns = []
     for item in listed:
-        name = alias(item)
-        body = item.take("this") if item.kind is exp.Alias else item
-        value = rows.value(body)
-        name = name or (body.node.name if body.kind is exp.Column else None)
+        value, name = _named_value(item, rows)
         if name is None:
             raise item.refusal(
                 "a computed column inside FROM needs a name", "Write ... AS name."
             )
+        columns.append((item, name, value.expression))
+    return _rows_of_columns(rows, columns)
+
+
+def _named_value(item: Clause, rows: RowScope) -> tuple[Value, str | None]:
+    name = alias(item)
+    body = item.take("this") if item.kind is exp.Alias else item
+    value = rows.value(body)
+    return value, name or (body.node.name if body.kind is exp.Column else None)
+
+
+def _rows_of_columns(
+    rows: RowScope, columns: list[tuple[Clause, str, Expression]]
+) -> RowScope:
+    names: Visible = {}
+    computed: dict[str, Any] = {}
+    ids = rows.ids
+    for item, name, expression in columns:
         if name.lower() in map(str.lower, names):
             raise item.refusal(
                 f"two columns inside FROM are named {name}", "Give one another alias."
             )
         names[name] = name
-        if str(value.expression) != str(col(name)):
-            computed[name] = value.expression
+        if str(expression) != str(col(name)):
+            computed[name] = expression
         if name == ids and name in computed:  # it says whom the rows are of
             raise item.refusal(
                 f"{name} is the column of ids, and cannot become another value",
@@ -325,6 +351,142 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
             )
     query = rows.query.with_columns(**computed) if computed else rows.query
     return rows.with_query(query.select(*names), names)
+
+
+_MOST_BRANCHES: Final = 16
+_ONE_TABLE: Final = (
+    "UNION ALL takes SELECTs of one and the same table, by conditions",
+    "Write SELECT ... FROM visits WHERE ... UNION ALL SELECT ... FROM visits WHERE ...",
+)
+
+
+def _rows_of_union(clause: Clause, tables: Tables) -> RowScope:
+    """Rows of a table that meet some conditions, once for each that they meet.
+
+    Each row is copied as often as there are conditions, so one person has that many
+    times the rows, and is priced so. Where the conditions ask a column for different
+    values no row meets two of them, and nothing is copied.
+    """
+    selects = _branches(clause)
+    if len(selects) > _MOST_BRANCHES:
+        raise clause.refusal(
+            f"this has more than {_MOST_BRANCHES} SELECTs", "Write CASE in one of them."
+        )
+    sources = [_branch_rows(select, tables) for select in selects]
+    if len({select.node.args["from_"].this.name.lower() for select in selects}) > 1:
+        raise clause.refusal(*_ONE_TABLE)
+    kept = list(starmap(_branch_condition, zip(selects, sources, strict=True)))
+    columns = _branch_columns(clause, selects, sources)
+    rows, tests = sources[0], kept
+    if _exclude_each_other(selects, sources):
+        query = rows.query.filter(reduce(operator.or_, kept))
+    else:
+        mark = fresh_name("branch", rows.schema)
+        words = [str(place) for place in range(len(selects))]
+        copies = lit(" ".join(words)).split(" ")
+        query = rows.query.with_columns(**{mark: copies})
+        query = query.flat_map(mark, max_rows=len(words))
+        tests = [col(mark) == word for word in words]
+        query = query.filter(_by_branch(tests, kept))
+    chosen = [(item, name, _by_branch(tests, each)) for item, name, each in columns]
+    return _rows_of_columns(rows.with_query(query), chosen)
+
+
+def _branches(clause: Clause) -> list[Clause]:
+    if clause.kind is exp.Subquery and not clause.has("alias"):
+        return _branches(clause.take("this"))
+    if clause.kind is exp.Select:
+        return [clause]
+    if clause.kind is not exp.Union or clause.scalar("distinct"):
+        raise clause.refusal(
+            "of these only UNION ALL is asked: it takes each row as it is",
+            "Write UNION ALL.",
+        )
+    return [*_branches(clause.take("this")), *_branches(clause.take("expression"))]
+
+
+def _branch_rows(select: Clause, tables: Tables) -> RowScope:
+    start = select.some("from_")
+    listed = (*_GROUPING, "joins", "with_", *_INNER)
+    if start is None or any(map(select.has, listed)) or any(aggregates_of(select)):
+        raise select.refusal(*_ONE_TABLE)
+    named = start.look().take("this")
+    if named.kind is not exp.Table:
+        raise named.refusal(*_ONE_TABLE)
+    return _source(named, tables)
+
+
+def _branch_condition(select: Clause, rows: RowScope) -> Expression:
+    where = select.some("where")
+    return lit(True) if where is None else condition(where.look().take("this"), rows)
+
+
+def _branch_columns(
+    clause: Clause, selects: list[Clause], sources: list[RowScope]
+) -> list[tuple[Clause, str, list[Expression]]]:
+    """Columns by their places: names of the first SELECT, and the values of each."""
+    several = list(starmap(_listed_values, zip(selects, sources, strict=True)))
+    if len(set(map(len, several))) > 1:
+        raise clause.refusal(
+            "these SELECTs have different numbers of columns", "Name the same in each."
+        )
+    columns = []
+    for first, *others in zip(*several, strict=True):
+        item, name, value = first
+        if name is None:
+            raise item.refusal(
+                "a computed column inside FROM needs a name", "Write ... AS name."
+            )
+        values = meet(clause, [value, *(value for _, _, value in others)])
+        columns.append((item, name, [value.expression for value in values]))
+    return columns
+
+
+def _listed_values(
+    select: Clause, rows: RowScope
+) -> list[tuple[Clause, str | None, Value]]:
+    listed = select.each("expressions")
+    if len(listed) == 1 and listed[0].kind is exp.Star:
+        return [(listed[0], name, rows.value_of(col(name))) for name in rows.columns]
+    named = ((item, *_named_value(item, rows)) for item in listed)
+    return [(item, name, value) for item, value, name in named]
+
+
+def _by_branch(tests: list[Any], values: list[Expression]) -> Expression:
+    """Value of the first branch whose test holds."""
+    if all(value.same(values[0]) for value in values):
+        return values[0]
+    choice: Any = None
+    for test, value in zip(tests, values, strict=True):
+        choice = (when(test) if choice is None else choice.when(test)).then(value)
+    chosen: Expression = choice.otherwise(None)
+    return chosen
+
+
+def _exclude_each_other(selects: list[Clause], sources: list[RowScope]) -> bool:
+    """Whether all conditions ask one column of texts or integers for other values."""
+    asked = list(starmap(_required_values, zip(selects, sources, strict=True)))
+    return any(
+        all(name in each for each in asked)
+        and len({each[name] for each in asked}) == len(asked)
+        for name in asked[0]
+    )
+
+
+def _required_values(select: Clause, rows: RowScope) -> dict[str, Any]:
+    where = select.node.args.get("where")
+    if where is None:
+        return {}
+    values: dict[str, Any] = {}
+    for part in (
+        where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    ):
+        if isinstance(part, exp.EQ) and isinstance(part.this, exp.Column):
+            value = rows.value(Clause(select.reading, part.expression))
+            name = rows.column_name(Clause(select.reading, part.this))
+            if value.constant is not None and value.type == rows.schema[name].type:
+                values[name] = value.constant
+    return values
 
 
 def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
