@@ -57,10 +57,12 @@ class Office:
     tokens: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, folder: Path, *names: str, **limits: Any) -> "Office":
+    def open(
+        cls, folder: Path, *names: str, session: Any = None, **limits: Any
+    ) -> "Office":
         path = folder / "clinic.tokens"
         tokens = {name: make_token(path, name, LIMIT, None) for name in names}
-        session = open_session(folder)
+        session = session or open_session(folder)
         bounds = ServerLimits(**{"a_minute": 10**6} | limits)
         return cls(session, path, Service(session, TokenFile(path), bounds), tokens)
 

@@ -211,6 +211,8 @@ def test_who_is_not_who_they_should_be(place: Place, address: str) -> None:
         "ftp://127.0.0.1",
         "clinic.example",
         "https://",
+        "https://[::1",
+        "https://x:99999",
     ):
         with pytest.raises(InvalidParameter, match="must begin with https"):
             sd.connect(far, token=SOME)

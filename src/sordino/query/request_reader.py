@@ -202,7 +202,7 @@ _INFIX: Final[Mapping[str, Callable[..., Any]]] = {
 _METHODS: Final[Mapping[str, Callable[..., Expression]]] = {
     operation.name: getattr(Expression, operation.name)
     for operation in OPERATIONS
-    # what has no method of its own is result by the library, never by who asks
+    # what has no method of its own is made by the library, never by who asks
     if operation.name not in _INFIX and hasattr(Expression, operation.name)
 }
 

@@ -21,7 +21,7 @@ from sordino.errors import (
     SordinoError,
     UnknownName,
 )
-from sordino.office.service.connection import Connection
+from sordino.office.service.connection import Connection, ServerLine
 from sordino.office.service.door import ServerLimits, Turns
 from sordino.office.service.tokens import make_token
 from sordino.release.storage import split_answers
@@ -242,6 +242,37 @@ def office_line(office: Office) -> Any:
         return office.connect("ana", patch)
 
 
+def test_bad_arguments_are_refused_here(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is sent; and no refusal shows a token."""
+    ana: Any = office.connect("ana", monkeypatch)
+    connect: Any = sd.connect
+    some = "some-token"
+    wrong: dict[str, Any] = {"key": object(), "why": b"x", "earmark": 3}
+    for name, value in wrong.items():
+        with pytest.raises(InvalidParameter, match=name):
+            ana.release(COUNT, HALF, **{name: value})
+    with pytest.raises(InvalidParameter, match="earmark"):
+        ana.what_if(COUNT, HALF, earmark=b"x")
+    with pytest.raises(InvalidParameter, match="population"):
+        ana.release(COUNT, HALF, population=1)
+    for token in (b"hidden", 7, "", "hidden\n", "hiddén"):
+        with pytest.raises(InvalidParameter) as refusal:
+            connect("http://localhost", token=token)
+        assert "hidd" not in str(refusal.value)
+    for timeout in (0, -1, "x", None):
+        with pytest.raises(InvalidParameter, match="timeout"):
+            connect("http://localhost", token=some, timeout=timeout)
+    monkeypatch.setattr(ServerLine, "_exchange", lambda *_: (200, b"<html>"))
+    for strange in (ana.describe, lambda: ana.answer("x"), lambda: ana.spent):
+        with pytest.raises(ServerUnavailable):
+            strange()
+    with pytest.raises(ServerUnavailable, match="no server of Sordino"):
+        connect("http://localhost", token=some)
+    assert office.session.ledger.entries() == ()
+
+
 def test_another_price_than_was_seen_is_not_charged(office: Office) -> None:
     fields = fields_of(office_line(office), COUNT, HALF)
     reply = office.ask("ana", "release", {**fields, "plan": "0" * 64})
@@ -443,3 +474,27 @@ def test_many_at_once_make_one_charge_each(tmp_path: Path) -> None:
             len({answer for place, answer in answers if place == key and answer}) == 1
         )
     assert len(office.session.ledger.entries()) == 10
+
+
+def released(folder: Path, rows: int) -> Any:
+    """Return counts of groups that have so many rows each, as they came over."""
+    folder.mkdir()
+    trials = [*range(10_000)]
+    table = sd.PrivateTable({"trial": trials * rows}, protects=sd.AddOneRow())
+    session = sd.Session({"trials": table}, sd.ApproxDP(100, "1e-3"))
+    office = Office.open(folder, "ana", session=session)
+    with pytest.MonkeyPatch.context() as patch:
+        keys = sd.KeySet.from_dict({"trial": trials})
+        query = sd.table("trials").group_by(keys).agg(n=sd.count())
+        return office.connect("ana", patch).release(query, sd.PureDP(1)).table
+
+
+def test_what_comes_over_is_within_the_loss(tmp_path: Path) -> None:
+    """Neighbours of one row in each group: a true claim fails once in 1e9 runs.
+
+    A claim of half of it is seen to be false, but for a deviation of 12 sigma.
+    """
+    few, more = (released(tmp_path / str(rows), rows) for rows in (3, 4))
+    sure: dict[str, Any] = {"by": "trial", "confidence": "0.999999999"}
+    assert not sd.audit(few, more, sd.PureDP(1), **sure).is_broken
+    assert sd.audit(few, more, sd.PureDP("0.5"), **sure).is_broken

@@ -6,12 +6,13 @@ It plans here, by the public facts of the tables, and is charged and answered th
 import http.client
 import json
 import ssl
+import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any, NamedTuple, NoReturn, Self, Unpack, final, overload
+from typing import Any, Final, NamedTuple, NoReturn, Self, Unpack, final, overload
 from urllib.parse import urlsplit
 
 from sordino.data.keyset import KeySet
@@ -28,7 +29,7 @@ from sordino.ledger.file_format import Record, World
 from sordino.ledger.http_witness import is_loopback
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import LedgerTerms, open_memory
-from sordino.ledger.record_kinds import Entry, check_name, proof_text
+from sordino.ledger.record_kinds import Entry, check_name, check_unicode, proof_text
 from sordino.losses.budgets.limits import Headroom, Limit
 from sordino.losses.budgets.risk import warn_of_weak
 from sordino.losses.loss import Budget, Loss
@@ -84,6 +85,7 @@ from sordino.session.sql import (
 )
 
 Question = Request | Marginals | dict[str, Request]
+_STRANGE: Final = "is no server of Sordino", "Look at the address."
 
 
 def connect(
@@ -101,8 +103,15 @@ def connect(
     know it; `timeout` is in seconds. Only this machine is asked without TLS.
     """
     line = ServerLine.of(address, token, authority, timeout)
-    content, *streams = split_answers(line.send("facts", {}))
-    facts = json.loads(bytes(content))
+    try:
+        content, *streams = split_answers(line.send("facts", {}))
+        facts = dict(json.loads(bytes(content)))
+    except (struct.error, TypeError, ValueError) as error:
+        if isinstance(error, SordinoError):
+            raise
+        raise ServerUnavailable(line.place, *_STRANGE) from None
+    if facts.get("version") is None:
+        raise ServerUnavailable(line.place, *_STRANGE)
     if facts["version"] != version("sordino"):
         raise InvalidParameter(
             "address",
@@ -138,28 +147,31 @@ class ServerLine:
         cls, address: str, token: str, authority: str | None, timeout: float
     ) -> "ServerLine":
         """Return the way to an address, refusing one that others could listen to."""
-        parts = urlsplit(arguments.text(address=address))
-        host, port = parts.hostname or "", _port_of(parts)
-        secret = arguments.text(token=token)
-        if not secret.isascii() or not secret.isprintable() or not secret:
+        scheme, host, port = _parts_of(arguments.text(address=address))
+        seconds = float(arguments.positive(timeout=timeout))
+        # by its class, too: the refusal of another value would show it
+        secret: Any = token
+        if not isinstance(secret, str) or not (
+            secret.isascii() and secret.isprintable()
+        ):
             raise InvalidParameter("token", "...", "must be a token", "Copy it again.")
-        if parts.scheme == "http" and is_loopback(host):
-            return cls(host, port or 80, secret, None, timeout)
-        if parts.scheme != "https" or not host or port is None:
+        if scheme == "http" and is_loopback(host):
+            return cls(host, port or 80, token, None, seconds)
+        if scheme != "https" or not host:
             raise InvalidParameter(
                 "address",
-                f"{parts.scheme}://{host}",
+                f"{scheme}://{host}",
                 "must begin with https:// (or be this machine)",
                 'Try "https://clinic.example:8443".',
             )
         try:
             context = ssl.create_default_context(cafile=authority)
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             raise InvalidParameter(
                 *("authority", authority, "must be a file of certificates"),
                 "Ask the curator for it.",
             ) from None
-        return cls(host, port or 443, secret, context, timeout)
+        return cls(host, port or 443, token, context, seconds)
 
     @property
     def place(self) -> str:
@@ -177,7 +189,7 @@ class ServerLine:
             problem = f"has a certificate that is not trusted: {error.verify_message}"
         except TimeoutError:
             problem = f"has not answered within {self.timeout:g} seconds"
-        except (OSError, http.client.HTTPException):
+        except (OSError, ValueError, http.client.HTTPException):
             problem = "cannot be reached, or hung up"
         if problem:
             raise ServerUnavailable(self.place, problem)
@@ -208,11 +220,14 @@ class ServerLine:
         return ServerUnavailable(self.place, f"answers with code {status}")
 
 
-def _port_of(parts: Any) -> int | None:
+def _parts_of(address: str) -> tuple[str, str, int]:
+    """Return scheme, host and port of an address, nothing of what is none."""
     try:
-        return parts.port or 0
+        parts = urlsplit(address)
+        port = parts.port or 0
     except ValueError:
-        return None
+        return "", "", 0
+    return parts.scheme, parts.hostname or "", port
 
 
 @final
@@ -290,7 +305,8 @@ class Connection:
     ) -> Outlook:
         """Price of a release, and the budget after it (`Session.what_if`)."""
         bought = self._buy(read_request(query, CONFIDENCE), budget)
-        reply = self._ask("what_if", {**bought.fields, "earmark": earmark})
+        aside = {"earmark": _check_earmark(earmark)}
+        reply = self._ask("what_if", bought.fields | aside)
         room = self._hold_price(bought, reply)
         price = Price(bought.purchase, (), lambda: bought.proof, room)
         return Outlook(price, read_loss_fields(reply["remaining"]))
@@ -441,7 +457,11 @@ class Connection:
 
     def _ask(self, verb: str, fields: Mapping[str, Any]) -> Any:
         self._desk.refuse_strangers()
-        return json.loads(self._line.send(verb, fields))
+        content = self._line.send(verb, fields)
+        try:
+            return json.loads(content)
+        except ValueError:
+            raise ServerUnavailable(self._line.place, *_STRANGE) from None
 
     def _buy(self, question: Question, budget: Budget, weights: Given = None) -> Bought:
         """Plan a question here, and write down what is sent."""
@@ -481,7 +501,11 @@ class Connection:
         self, bought: Bought, key: str | None, why: str, earmark: str | None
     ) -> Paid:
         self._desk.refuse_strangers()
-        details = {"key": key, "why": why, "earmark": earmark}
+        details = {
+            "key": None if key is None else check_name(key=key),
+            "why": check_unicode("why", why),
+            "earmark": _check_earmark(earmark),
+        }
         seen = {"plan": plan_digest(bought.proof)}
         content = self._line.send("release", {**bought.fields, **details, **seen})
         charged, answer = self._read(content)
@@ -504,11 +528,15 @@ class Connection:
         try:
             line, answer = split_answers(content)
             charged = Record.read(bytes(line))
-        except (ValueError, LookupError):
+        except (struct.error, ValueError):
             charged = None
         if charged is None or not charged.is_sealed:
             raise ServerUnavailable(self._line.place, "answered with no record")
         return charged, bytes(answer)
+
+
+def _check_earmark(name: str | None) -> str | None:
+    return None if name is None else check_name(earmark=name)
 
 
 def _read_question(

@@ -88,7 +88,6 @@ class TokenFile:
         with self._lock:
             seen = self._look()
             if not seen or seen != self._seen:
-                self._holders, self._seen = {}, ()
                 self._holders, self._seen = read_tokens(self._path), seen
             return [*self._holders.values()]
 
