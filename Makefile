@@ -26,6 +26,7 @@ SHARED := --numprocesses 2 --dist worksteal
 check fast test coverage: export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 SEED ?= 1
+AUDIT_MINUTES ?= 15
 
 .PHONY: help venv demo test lint check fast bench coverage audit evening night mutants proofs wheel \
 	pythons picture format clean
@@ -67,7 +68,11 @@ coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)
 	@$(BIN)/python -m coverage report --include="$(COVERED)" --fail-under=$(LEAST)
 
-audit: $(READY) $(BROWSER)  ## run the statistical tests alone, as long as a night allows
+audit: $(READY) $(BROWSER)  ## try to prove it wrong; then the statistical tests alone
+	@mkdir -p build
+	@$(BIN)/sordino audit --minutes $(AUDIT_MINUTES) --seed $(SEED) --out build/audit.html \
+		--facts build/audit.json
+	@$(BIN)/python -m tests.assurance build/audit.json
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
 
 night: $(READY)  ## ask the newest engines about files and tables that lie; name new steps of plans
@@ -78,6 +83,7 @@ night: $(READY)  ## ask the newest engines about files and tables that lie; name
 	@$(NEWEST_PIP) --no-build-isolation --no-deps -e .
 	@SORDINO_PROFILE=night $(NEWEST)/bin/python -m pytest --quiet $(LIARS)
 	@$(NEWEST)/bin/python -m tests.plan_names
+	@$(NEWEST)/bin/sordino audit --minutes 5 --engine duckdb --seed $(SEED)
 
 evening: $(READY) $(BROWSER)  ## ask a sample of the night, drawn by the date; MINUTES=60 SEED=20261123
 	@$(BIN)/python -m tests.evening --minutes $(MINUTES) $(and $(filter-out 1,$(SEED)),--seed $(SEED))

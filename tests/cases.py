@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 import sordino as sd
-from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
@@ -153,37 +152,6 @@ LOSSES: Final[dict[str, Loss]] = {
     "mixture": mixture([("1/3", PureDP(1)), ("2/3", GaussianDP("0.5"))]),
 }
 """Every form of loss."""
-
-AGGREGATIONS: Final[
-    dict[str, Callable[[str, tuple[Any, ...]], AbstractAggregation]]
-] = {
-    "count": lambda _column, _ends: sd.count(),
-    "count_ids": lambda _column, _ends: sd.count_ids(),
-    "count_distinct": lambda column, _ends: sd.count_distinct(column),
-    "sum": lambda column, ends: sd.sum(column, *ends, nulls="drop"),
-    "sum, missing as 3": lambda column, ends: sd.sum(column, *ends, nulls=3),
-    "mean": lambda column, ends: sd.mean(column, *ends, nulls="drop"),
-    "variance": lambda column, ends: sd.variance(column, *ends, nulls="drop"),
-    "stdev": lambda column, ends: sd.stdev(column, *ends, nulls="drop"),
-    "median": lambda column, ends: sd.median(column, *ends, nulls="drop"),
-    "quantiles": lambda column, ends: sd.quantiles(
-        column, ["0.25", "0.75"], *ends, nulls="drop"
-    ),
-    "quantiles, extremes too": lambda column, ends: sd.quantiles(
-        column, ["0", "0.5", "1"], *ends, nulls="drop"
-    ),
-    "min": lambda column, ends: sd.min(column, *ends, nulls="drop"),
-    "max": lambda column, ends: sd.max(column, *ends, nulls="drop"),
-    "histogram": lambda column, _ends: sd.histogram(column, [0, 2, 8]),
-    "covariance": lambda column, ends: sd.covariance(
-        [column], {column: ends} if ends else None, nulls="drop"
-    ),
-    "bounds": lambda column, _ends: sd.bounds(column, up_to=-6, nulls="drop"),
-    "bounds of a size": lambda column, _ends: sd.bounds(
-        column, up_to=-6, nulls="drop", signed=False
-    ),
-}
-"""Every aggregation, by the column that it is about and the bounds it clamps to."""
 
 ENGINES: Final[dict[str, Callable[[], AbstractEngine]]] = {
     "memory": MemoryEngine,

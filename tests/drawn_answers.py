@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked
 from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineFailure, SordinoError
 from sordino.session.tables import Catalog
-from tests.dice import Dice
 from tests.distances import broken, claim, exact
-from tests.drawn_queries import asked, drawn
 
 
 def answers_beside_meanings(

@@ -11,6 +11,18 @@ from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import sordino as sd
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import (
+    Scene,
+    keys,
+)
+from sordino.auditing.drawn_queries import (
+    draw_query as drawn,
+)
+from sordino.auditing.drawn_queries import (
+    draw_request as asked,
+)
+from sordino.auditing.worlds import world
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import ProofRefused, SordinoError
 from sordino.ledger.record_kinds import certificate_text
@@ -26,9 +38,6 @@ from sordino.plan.margins import buy_margins
 from sordino.plan.purchase import Purchase, best_purchase
 from sordino.session.executor import buy_proved, charged_loss
 from sordino.session.tables import Catalog, partition_of
-from tests.dice import Dice
-from tests.drawn_queries import Scene, asked, drawn, keys
-from tests.worlds import world
 
 BUDGETS: Final[tuple[Any, ...]] = (
     sd.PureDP(1),

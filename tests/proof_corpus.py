@@ -18,8 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from sordino.auditing.dice import Dice
 from sordino.kernel import Refused, check
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.drawn_prices import prices, weakened
 
 ROOT: Final = Path(__file__).parent.parent

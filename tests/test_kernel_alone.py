@@ -13,9 +13,10 @@ from typing import Any, Final
 import pytest
 
 from sordino import kernel
+from sordino.auditing.dice import Dice
 from sordino.kernel import checker
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.effort import often
 from tests.underpriced import COUNT, underpriced
 

@@ -16,6 +16,7 @@ REASONS: Final = {
     "at": "`Ledger.at(path)` is public, and says where",
     "spent": "`session.spent` is public: what was spent",
     "about": "`release.about` is public: about how many all rows would be",
+    "between": "`dice.between(1, 3)`: what is drawn",
     "adjusted": "`release.adjusted` is public: the tables that agree",
     "remaining": "`session.remaining` is public: what is left",
     "subsampled": "`loss.subsampled(q)` is public: the loss of a sample",

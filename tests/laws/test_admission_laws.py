@@ -12,11 +12,12 @@ import pytest
 from hypothesis import settings
 
 import sordino as sd
+from sordino.auditing.dice import Dice
 from sordino.expressions.logic import AT_LEAST, AT_MOST
 from sordino.query import blocks_read
 from sordino.query.blocks_read import admissible_blocks
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 
 _SEED: Final = 20_261_123
 _START: Final = dt.datetime(2025, 11, 20)  # noqa: DTZ001 a value of a column is UTC

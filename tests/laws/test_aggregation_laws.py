@@ -15,13 +15,14 @@ from sordino import aggregations
 from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.intervals import names_among
 from sordino.aggregations.running import Running
+from sordino.auditing.drawn_queries import AGGREGATIONS
 from sordino.engines.engine import AbstractEngine
 from sordino.plan.purchase import best_purchase, plan_text
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.tables import open_catalog
 from tests.batches import for_each, sampled
-from tests.cases import AGGREGATIONS, ENGINES
+from tests.cases import ENGINES
 
 QUIET: Final = sd.PureDP(10**9)
 """A budget that buys noise of no size."""

@@ -16,8 +16,9 @@ from functools import cache
 from itertools import combinations, product
 from typing import Final, final
 
+from sordino.auditing.dice import Dice
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 
 SEED: Final = 20_261_122
 Left = tuple[int, ...]

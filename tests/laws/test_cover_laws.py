@@ -15,6 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import (
+    JOINS_PRIVATE,
+    PER_ID,
+    REWRITTEN,
+    STEPS,
+    Scene,
+    Step,
+)
+from sordino.auditing.drawn_queries import (
+    draw_query as drawn,
+)
+from sordino.auditing.worlds import PRIVATE, STRANGERS, Database, Row, row, world
+from sordino.auditing.worlds import DrawnWorld as World
 from sordino.data.source import sort_values
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.expressions.logic import AND, LESS, OR
@@ -25,17 +39,7 @@ from sordino.query.nodes import AbstractNode, Gathered, Join, Project
 from sordino.session import tables as open_blocks
 from sordino.session.tables import Catalog, keep_open_blocks
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled, shrinking
-from tests.drawn_queries import (
-    JOINS_PRIVATE,
-    PER_ID,
-    REWRITTEN,
-    STEPS,
-    Scene,
-    Step,
-    drawn,
-)
-from tests.worlds import PRIVATE, STRANGERS, Database, Row, World, row, world
+from tests.dice import rolled, shrinking
 
 if TYPE_CHECKING:
     from sordino.data.units import AbstractUnit

@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked
+from sordino.auditing.worlds import world
 from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.conformance.verdicts import order_of
 from sordino.engines.duckdb.session import duckdb_engine
@@ -16,15 +20,13 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.nodes import Question
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled, shrinking
+from tests.dice import rolled, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS
 from tests.drawn_answers import answers_beside_meanings
-from tests.drawn_queries import asked, drawn
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.sqlite_engine import database
 from tests.sqlite_engine.engine import sqlite_engine
-from tests.worlds import world
 
 QUESTIONS: Final = 4
 _ORDER: Final = in_duckdb_order(SALT)
@@ -48,7 +50,7 @@ def differences(
     keeps_all = DOORS[door].nan and DOORS[door].lists
     doors = {"memory": "arrow" if keeps_all else door, "duckdb": door}
     opened = {
-        name: one.catalog(engine, one.private, doors[name])
+        name: one.catalog(engine, one.private, DOORS[doors[name]].private)
         for name, engine in engines(dice).items()
     }
     for _ in range(QUESTIONS):

@@ -12,6 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked
+from sordino.auditing.worlds import world
 from sordino.engines import memory
 from sordino.engines.conformance import plans
 from sordino.engines.conformance.plans import (
@@ -35,12 +39,10 @@ from sordino.query.nodes import (
     nodes_below,
 )
 from tests.batches import for_each, sampled
-from tests.dice import Dice, shrinking
+from tests.dice import shrinking
 from tests.distances import claim
-from tests.drawn_queries import asked, drawn
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.sqlite_engine.engine import sqlite_engine
-from tests.worlds import world
 
 QUESTIONS: Final = 4
 ENGINES: Final[dict[str, Any]] = {

@@ -1,8 +1,9 @@
 """Laws of margins: no unit moves them further than they cost, and they are right.
 
-For any two databases of `tests.worlds` that differ by the protected change, the square
-of what all contrasts move by, in units of their noise, is at most that of the mu that
-is charged: both are rationals, and compared as such. The broken rules below are caught.
+For any two databases of `sordino.auditing.worlds` that differ by the protected change,
+the square of what all contrasts move by, in units of their noise, is at most that of
+the mu that is charged: both are rationals, and compared as such. The broken rules below
+are caught.
 """
 
 import itertools
@@ -25,15 +26,16 @@ from sordino.aggregations.margins.measuring import (
     restore,
     squares_of,
 )
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.worlds import POOLS, neighbour, world
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import SordinoError
 from sordino.numbers import sqrt
 from sordino.plan.margins import MarginsPurchase, buy_margins
 from tests.batches import for_each
-from tests.dice import Dice, rolled
-from tests.drawn_queries import drawn
+from tests.dice import rolled
 from tests.effort import often
-from tests.worlds import POOLS, neighbour, world
 
 BUDGET: Final = sd.GaussianDP(1)
 NEIGHBOURS: Final = 3

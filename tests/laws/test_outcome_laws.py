@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino.auditing.drawn_queries import AGGREGATIONS
 from sordino.data.source import LONGEST
 from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.duckdb.session import duckdb_engine
@@ -19,7 +20,6 @@ from sordino.query.groups import Grouped
 from sordino.release.answer import noisy_answer
 from sordino.session.tables import Catalog, open_catalog
 from tests.batches import for_each, sampled
-from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across
 from tests.duckdb_order import SALT, in_duckdb_order

@@ -15,6 +15,7 @@ import pytest
 import sordino as sd
 from sordino.aggregations.aggregation import Setting
 from sordino.aggregations.measurement import GaussianShare
+from sordino.auditing.dice import Dice
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.noise.sensitivity import Sensitivity
 from sordino.plan import candidates, plan, purchase
@@ -22,7 +23,7 @@ from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase, purchase_of
 from sordino.session.tables import Catalog, open_catalog, partition_of
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.distances import Claim, broken, claim, exact
 from tests.effort import often
 

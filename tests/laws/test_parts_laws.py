@@ -15,6 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import bound_ids as bounded
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.worlds import neighbour, world
 from sordino.data.source import sort_values
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import InvalidQuery, SordinoError
@@ -23,9 +27,7 @@ from sordino.query.nodes import AbstractNode, Filter
 from sordino.query.steps import Relation
 from sordino.session import tables
 from tests.batches import for_each
-from tests.dice import Dice, rolled, shrinking
-from tests.drawn_queries import bounded, drawn
-from tests.worlds import neighbour, world
+from tests.dice import rolled, shrinking
 
 NEIGHBOURS: Final = 4
 _SEED: Final = 20_261_121

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sordino.auditing.dice import Dice
+from sordino.auditing.worlds import neighbour, world
 from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.conformance.verdicts import order_of
 from sordino.engines.memory import MemoryEngine
@@ -19,7 +21,7 @@ from sordino.engines.postgres.session import postgres_engine
 from sordino.engines.statements import templates
 from sordino.engines.statements.engine import SQLEngine
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled, shrinking
+from tests.dice import rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
 from tests.drawn_answers import answers_beside_meanings, prices_that_do_not_hold
@@ -27,7 +29,6 @@ from tests.duckdb_order import SALT
 from tests.extremes import BASE, EXTREMES, STEPS, table
 from tests.laws import test_outcome_laws as outcomes
 from tests.postgres_server import cluster
-from tests.worlds import neighbour, world
 
 QUESTIONS: Final = 3
 NEIGHBOURS: Final = 2
@@ -51,10 +52,12 @@ def engine_of_server() -> SQLEngine:
 def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
     """Draw a database and questions: the answers of the server, and what is meant."""
     one, engine = world(dice), engine_of_server()
-    opened = one.catalog(engine, one.private, SERVER)
+    opened = one.catalog(engine, one.private, DOORS[SERVER].private)
     memory = MemoryEngine(order=order_of(engine))
     # the rows leave the server, or were never there
-    meaning = one.catalog(memory, one.private, dice.one(("plain", SERVER)))
+    meaning = one.catalog(
+        memory, one.private, DOORS[dice.one(("plain", SERVER))].private
+    )
     yield from answers_beside_meanings(dice, opened, meaning, QUESTIONS)
     engine.close()
 
@@ -81,11 +84,11 @@ def test_a_server_answers_many_questions() -> None:
 def complaints(dice: Dice) -> Iterator[str]:
     """Draw a database, neighbours and questions: what of their prices does not hold."""
     one, engine = world(dice), engine_of_server()
-    catalog = one.catalog(engine, one.private, SERVER)
+    catalog = one.catalog(engine, one.private, DOORS[SERVER].private)
     others = []
     for _ in range(NEIGHBOURS):
         further = engine_of_server()
-        one.catalog(further, neighbour(dice, one), SERVER)
+        one.catalog(further, neighbour(dice, one), DOORS[SERVER].private)
         others.append(further)
     yield from prices_that_do_not_hold(dice, catalog, others, QUESTIONS)
     for opened in (engine, *others):

@@ -18,6 +18,18 @@ from hypothesis import strategies as st
 from sordino.aggregations import measurement, moments
 from sordino.aggregations.lattice import Lattice, exact_bounds, width_lattice
 from sordino.aggregations.measurement import IntegerMeasurement, Total, scale_change
+from sordino.auditing import drawn_queries
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import (
+    Step,
+)
+from sordino.auditing.drawn_queries import (
+    draw_query as drawn,
+)
+from sordino.auditing.drawn_queries import (
+    draw_request as asked,
+)
+from sordino.auditing.worlds import neighbour, world
 from sordino.data.contribution import Contribution
 from sordino.data.limits import DropExcess
 from sordino.engines.memory import MemoryEngine, keyed_order
@@ -30,12 +42,9 @@ from sordino.query import dropped_rows, joins, steps
 from sordino.query.dropped_rows import tally_measurement
 from sordino.query.nodes import AbstractNode, KeepGroups
 from sordino.query.steps import Relation
-from tests import drawn_queries
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled, shrinking
+from tests.dice import rolled, shrinking
 from tests.distances import broken, claim, exact
-from tests.drawn_queries import Step, asked, drawn
-from tests.worlds import neighbour, world
 
 QUESTIONS: Final = 4
 NEIGHBOURS: Final = 5

@@ -10,6 +10,9 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked
+from sordino.auditing.worlds import world
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.numbers.canonical import canonical_text
@@ -20,9 +23,7 @@ from sordino.session.charging import Identity, batch_identity, request_identity
 from tests import worded
 from tests.batches import for_each
 from tests.dice import rolled
-from tests.drawn_queries import asked, drawn
 from tests.effort import often
-from tests.worlds import world
 
 VECTORS: Final = json.loads(
     (Path(__file__).parents[1] / "vectors/request_words.json").read_text("utf-8")

@@ -14,6 +14,9 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked_of
+from sordino.auditing.worlds import world
 from sordino.data.limits import AbstractConstraint, AbstractTruncation
 from sordino.data.units import AbstractUnit
 from sordino.engines.memory import MemoryEngine
@@ -31,10 +34,7 @@ from sordino.session.charging import batch_identity, request_identity
 from tests import worded
 from tests.batches import for_each, sampled
 from tests.dice import rolled
-from tests.drawn_queries import asked as asked_of
-from tests.drawn_queries import drawn
 from tests.worded_cells import CELLS
-from tests.worlds import world
 
 VECTORS: Final = Path(__file__).parents[1] / "vectors" / "request_words.json"
 REQUESTS: Final = worded.requests()

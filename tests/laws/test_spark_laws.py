@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino.auditing.dice import Dice
+from sordino.auditing.worlds import neighbour, world
 from sordino.engines.conformance.plans import (
     bound_rows,
     comparable_answer,
@@ -21,7 +23,7 @@ from sordino.engines.spark.dialect import SparkDialect
 from sordino.engines.statements import templates
 from sordino.query.nodes import Source
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS
 from tests.drawn_answers import answers_beside_meanings, prices_that_do_not_hold
@@ -30,7 +32,6 @@ from tests.laws import test_outcome_laws as outcomes
 from tests.laws import test_source_laws as sources
 from tests.odd_cells import ARROW
 from tests.spark_here import engine_beside, frame_of_rows
-from tests.worlds import neighbour, world
 
 pytestmark = pytest.mark.slow
 FRAME: Final = "frame of Spark"
@@ -47,7 +48,7 @@ STEPPED: Final = ("arithmetic", "casts", "texts", "dates", "filter of texts")
 def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
     """Draw a database and questions: the answers of Spark, and what is meant."""
     drawn_world, engine = world(dice), engine_beside(salt=SALT)
-    opened = drawn_world.catalog(engine, drawn_world.private, FRAME)
+    opened = drawn_world.catalog(engine, drawn_world.private, DOORS[FRAME].private)
     memory = MemoryEngine(order=order_of(engine))
     meaning = drawn_world.catalog(memory, drawn_world.private)
     yield from answers_beside_meanings(dice, opened, meaning, QUESTIONS)
@@ -67,8 +68,8 @@ def test_spark_gives_the_answers_of_the_memory_engine() -> None:
 def complaints(dice: Dice) -> Iterator[str]:
     """Draw a database, a neighbour and questions: prices that do not hold."""
     drawn_world, engines = world(dice), [engine_beside(salt=SALT) for _ in range(2)]
-    catalog = drawn_world.catalog(engines[0], drawn_world.private, FRAME)
-    drawn_world.catalog(engines[1], neighbour(dice, drawn_world), FRAME)
+    catalog = drawn_world.catalog(engines[0], drawn_world.private, DOORS[FRAME].private)
+    drawn_world.catalog(engines[1], neighbour(dice, drawn_world), DOORS[FRAME].private)
     yield from prices_that_do_not_hold(dice, catalog, engines[1:], QUESTIONS)
     for engine in engines:
         engine.close()

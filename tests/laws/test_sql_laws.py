@@ -206,7 +206,7 @@ _PARTS: Final = ("DOW", "DAYOFWEEK", "/ j", "% j", "AS BIGINT", "LTRIM", "RTRIM"
 OTHERWISE: Final = {
     "postgres": ("/ j", "% j", "AS BIGINT"),
     "spark": (*_PARTS, "SUBSTRING("),
-    "bigquery": (*_PARTS, "TRIM(", "INT64"),
+    "bigquery": (*_PARTS, "TRIM(", "INT64", "CONTAINS_SUBSTR"),
 }
 """What means something else in a dialect, and is written alike nevertheless: days of
 the week, quotients by zero, roundings, what is trimmed."""

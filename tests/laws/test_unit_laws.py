@@ -20,6 +20,11 @@ import sordino as sd
 from sordino.aggregations import moments
 from sordino.aggregations.aggregation import Setting
 from sordino.aggregations.measurement import AbstractMeasurement
+from sordino.auditing.dice import Dice
+from sordino.auditing.drawn_queries import ENDS, STEPS, Scene
+from sordino.auditing.worlds import DrawnWorld as World
+from sordino.auditing.worlds import draw_total_unit as adding
+from sordino.auditing.worlds import neighbour, world
 from sordino.data.contribution import Contribution, Weighed, most_squares
 from sordino.data.units import AbstractUnit
 from sordino.engines.memory import MemoryEngine
@@ -31,10 +36,8 @@ from sordino.query.request import Request
 from sordino.query.steps import Relation
 from sordino.session import tables
 from tests.batches import for_each
-from tests.dice import Dice, rolled, shrinking
+from tests.dice import rolled, shrinking
 from tests.distances import Claim, broken, claim, exact
-from tests.drawn_queries import ENDS, STEPS, Scene
-from tests.worlds import World, adding, neighbour, world
 
 QUESTIONS: Final = 5
 NEIGHBOURS: Final = 5

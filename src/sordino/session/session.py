@@ -19,6 +19,7 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino.data import KeySet
 from sordino.engines.doors import EngineName, Settings, engine_named, engine_of_sources
+from sordino.engines.engine import AbstractEngine
 from sordino.errors import InvalidParameter, InvalidQuery, SessionMoved
 from sordino.ledger.blocks import worst_exposures
 from sordino.ledger.ledger import Ledger
@@ -90,13 +91,10 @@ def describe_desk(desk: Desk, entries: tuple[Entry, ...]) -> Description:
 def open_desk(
     tables: Mapping[str, Any],
     terms: Terms,
-    engine: EngineName | None,
-    settings: Settings,
+    engine: AbstractEngine,
 ) -> Desk:
     """Return a desk over some tables; what does not fit is refused before all else."""
-    name = engine_of_sources(private_sources(tables)) if engine is None else engine
-    holder = engine_named(name, settings)
-    catalog = open_catalog(holder, tables)
+    catalog = open_catalog(engine, tables)
     terms = replace(terms, sampled=sampled_rate(tables))
     blocks = read_blocks(terms.blocks, None)
     if blocks is not None or terms.begins:
@@ -107,12 +105,12 @@ def open_desk(
     book.adopt(terms.policy)
     book = replace(book, files=files_behind(tables))
     if division is None:
-        return Desk(holder, catalog, book)
+        return Desk(engine, catalog, book)
     names = () if blocks is None else blocks.names
     whole = None in catalog.block_columns.values()
     opened = book.ledger.open_blocks(names, whole=whole)
     keep_open_blocks(catalog, division, opened)
-    return Desk(holder, catalog, replace(book, blocks=opened))
+    return Desk(engine, catalog, replace(book, blocks=opened))
 
 
 def narrow_desk(desk: Desk, names: tuple[Any, ...]) -> Desk:
@@ -237,7 +235,8 @@ class Session:
         warn_of_weak(budget, 2)
         terms = Terms(budget, ledger, analyst, Remarks(who, job), blocks, policy)
         settings = Settings(memory_limit, threads, progress)
-        self._desk = open_desk(tables, terms, engine, settings)
+        name = engine_of_sources(private_sources(tables)) if engine is None else engine
+        self._desk = open_desk(tables, terms, engine_named(name, settings))
 
     @overload
     def price(

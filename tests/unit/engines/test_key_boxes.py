@@ -4,9 +4,10 @@ from itertools import product
 
 import pyarrow as pa
 
+from sordino.auditing.dice import Dice
 from sordino.engines.statements.totals import Side, box_of
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 
 SEEDS = 300
 FAR = 2**63 - 3

@@ -9,13 +9,14 @@ import pytest
 
 import sordino as sd
 from sordino import errors
+from sordino.auditing.dice import Dice
 from sordino.ledger.blocks import runs_of
 from sordino.ledger.file_format import World
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.budgets.blocks import WHOLE
 from sordino.losses.budgets.charge import Charge
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.ledgers import Standing
 
 MONTHS = sd.Blocks(start="2026-01", every="month")

@@ -9,6 +9,9 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
+from sordino.auditing.drawn_queries import PER_ID
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.worlds import world
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.builder import Query
@@ -16,8 +19,6 @@ from sordino.query.steps import Relation
 from sordino.session.tables import Catalog, open_catalog
 from tests.batches import calls_of, for_each
 from tests.dice import rolled
-from tests.drawn_queries import PER_ID, drawn
-from tests.worlds import world
 
 DAY: Final = dt.date(2026, 1, 1)
 ROWS: Final[Mapping[str, list[Any]]] = {

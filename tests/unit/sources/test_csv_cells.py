@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import pytest
 
+from sordino.auditing.dice import Dice
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.text_files import column
 
 SEED: Final = 20_261_122

@@ -11,11 +11,12 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
+from sordino.auditing.dice import Dice
 from sordino.data.proposals import find_layout, look_at_layout, propose_columns
 from sordino.errors import InvalidJob, InvalidParameter
 from sordino.office.cli.main import main
 from tests.batches import for_each
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 from tests.text_files import read
 
 KINDS: Final = {

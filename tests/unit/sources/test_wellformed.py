@@ -9,13 +9,14 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
+from sordino.auditing.dice import Dice
 from sordino.data import csv as wellformed
 from sordino.data.csv import CSVSource, Shape, first_fault
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from tests.batches import for_each, sampled
-from tests.dice import Dice, rolled
+from tests.dice import rolled
 
 Patch = pytest.MonkeyPatch
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -392,26 +392,45 @@ def squares_of(crossing: Crossing, part: Levels) -> Integers:
     return squares
 
 
-def measure(precisions: Precisions, tally: Tally) -> dict[Levels, Numbers]:
-    """Return all contrasts with noise that is exactly Gaussian around each integer."""
+@final
+class ContrastNoise(NamedTuple):
+    """Contrasts of one variance: their noise, their integers, and where they belong."""
+
+    mechanism: Gaussian
+    values: Numbers
+    places: list[tuple[Levels, Integers]]
+
+
+def contrast_noise(precisions: Precisions, tally: Tally) -> Iterator[ContrastNoise]:
+    """Give all contrasts with the noise that hides them, by its variance."""
     crossing = precisions.crossing
     exact: dict[Fraction, list[tuple[Levels, Integers, Integers]]] = {}
-    noisy: dict[Levels, Numbers] = {}
     for part, precision in precisions.parts.items():
-        counts = contrasts_of(crossing, part, tally.table(crossing, part))
+        counts = contrasts_of(crossing, part, tally.table(crossing, part)).ravel()
         squares = squares_of(crossing, part).ravel()
-        noisy[part] = np.zeros(counts.shape)
         for square in np.unique(squares).tolist():
             places = np.flatnonzero(squares == square)
             alike = exact.setdefault(square / precision, [])
-            alike.append((part, places, counts.ravel()[places]))
+            alike.append((part, places, counts[places]))
     for variance, alike in exact.items():
         whole = np.concatenate([contrasts for _, _, contrasts in alike])
-        drawn = Gaussian(variance=variance)(whole.astype(np.float64))
-        first = 0
-        for part, places, each in alike:
-            noisy[part].reshape(-1)[places] = drawn[first : first + each.size]
-            first += each.size
+        where = [(part, places) for part, places, _ in alike]
+        yield ContrastNoise(
+            Gaussian(variance=variance), whole.astype(np.float64), where
+        )
+
+
+def measure(precisions: Precisions, tally: Tally) -> dict[Levels, Numbers]:
+    """Return all contrasts with noise that is exactly Gaussian around each integer."""
+    crossing = precisions.crossing
+    noisy = {
+        part: np.zeros(squares_of(crossing, part).shape) for part in precisions.parts
+    }
+    for mechanism, values, where in contrast_noise(precisions, tally):
+        drawn, first = mechanism(values), 0
+        for part, places in where:
+            noisy[part].reshape(-1)[places] = drawn[first : first + places.size]
+            first += places.size
     return noisy
 
 

@@ -246,6 +246,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "witness": ("witness", "keep witnesses of ledgers of other machines"),
     "inspect": ("sql", "look at a private table, for its curator"),
     "conformance": ("tools", "hold an engine against what is meant"),
+    "audit": ("audits", "try to prove Sordino wrong, on invented tables"),
     "demo": ("tools", "show Sordino on invented data, or write an example"),
     "doctor": ("tools", "say whether all that Sordino needs is here"),
     "completion": ("tools", "write what completes commands in a shell"),

@@ -1,4 +1,4 @@
-"""Random questions about the tables of `tests.worlds`: every step, in any order.
+"""Random questions about the tables of `worlds`: every step, in any order.
 
 Steps are drawn from the columns that there are, so most questions are sound; a refusal
 is one of ours and ends the draw.
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
 import sordino as sd
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.auditing.dice import Dice
 from sordino.data.limits import AbstractConstraint, AbstractTruncation
 from sordino.errors import SordinoError
 from sordino.expressions.schema import Schema
 from sordino.query.steps import Relation
 from sordino.session.tables import Catalog
-from tests.cases import AGGREGATIONS
-from tests.dice import Dice
 
 ENDS: Final = (
     (0, 10),
@@ -27,6 +27,36 @@ ENDS: Final = (
     (-(2**62), 2**33),
 )
 """Bounds to clamp to: wide, narrow, one-sided, and off every lattice."""
+AGGREGATIONS: Final[
+    dict[str, Callable[[str, tuple[Any, ...]], AbstractAggregation]]
+] = {
+    "count": lambda _column, _ends: sd.count(),
+    "count_ids": lambda _column, _ends: sd.count_ids(),
+    "count_distinct": lambda column, _ends: sd.count_distinct(column),
+    "sum": lambda column, ends: sd.sum(column, *ends, nulls="drop"),
+    "sum, missing as 3": lambda column, ends: sd.sum(column, *ends, nulls=3),
+    "mean": lambda column, ends: sd.mean(column, *ends, nulls="drop"),
+    "variance": lambda column, ends: sd.variance(column, *ends, nulls="drop"),
+    "stdev": lambda column, ends: sd.stdev(column, *ends, nulls="drop"),
+    "median": lambda column, ends: sd.median(column, *ends, nulls="drop"),
+    "quantiles": lambda column, ends: sd.quantiles(
+        column, ["0.25", "0.75"], *ends, nulls="drop"
+    ),
+    "quantiles, extremes too": lambda column, ends: sd.quantiles(
+        column, ["0", "0.5", "1"], *ends, nulls="drop"
+    ),
+    "min": lambda column, ends: sd.min(column, *ends, nulls="drop"),
+    "max": lambda column, ends: sd.max(column, *ends, nulls="drop"),
+    "histogram": lambda column, _ends: sd.histogram(column, [0, 2, 8]),
+    "covariance": lambda column, ends: sd.covariance(
+        [column], {column: ends} if ends else None, nulls="drop"
+    ),
+    "bounds": lambda column, _ends: sd.bounds(column, up_to=-6, nulls="drop"),
+    "bounds of a size": lambda column, _ends: sd.bounds(
+        column, up_to=-6, nulls="drop", signed=False
+    ),
+}
+"""Every aggregation, by the column that it is about and the bounds it clamps to."""
 _WORDS: Final = ("a", "b", "a ")
 _LONGEST: Final = 4
 
@@ -43,6 +73,7 @@ class Scene:
 
     @property
     def schema(self) -> Schema:
+        """The columns that there are."""
         return self.relation.schema
 
     def names(self, *types: str) -> list[str]:
@@ -72,14 +103,14 @@ class Scene:
 Step: TypeAlias = Callable[[Scene], sd.Query]
 
 
-def drawn(dice: Dice, catalog: Catalog, steps: Sequence[Step] = ()) -> Scene:
+def draw_query(dice: Dice, catalog: Catalog, steps: Sequence[Step] = ()) -> Scene:
     """Draw a query of some steps, and sometimes a view; a refused step is left out."""
     if dice.chance(1, 4) and "seen" not in catalog.relations:
-        catalog.view("seen", _walked(dice, catalog, steps).query)
-    return _walked(dice, catalog, steps)
+        catalog.view("seen", _walk(dice, catalog, steps).query)
+    return _walk(dice, catalog, steps)
 
 
-def _walked(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
+def _walk(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
     """Draw a query of a table or a view."""
     query = sd.table(dice.one([*catalog.relations]))
     scene = Scene(dice, catalog, query, query.resolve(catalog))
@@ -91,12 +122,13 @@ def _walked(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
     return scene
 
 
-def asked(scene: Scene) -> sd.Request:
+def draw_request(scene: Scene) -> sd.Request:
+    """Draw what is asked of the rows of a query, of groups that are known or not."""
     dice = scene.dice
     by = dice.several(scene.groupable(), 0, 2)
-    held, ids = scene.relation.contribution.most_rows(), scene.relation.ids
-    if ids is not None and (held is None or dice.chance(1, 4)):
-        scene = scene.then(bounded(scene, by))
+    limit, ids = scene.relation.contribution.most_rows(), scene.relation.ids
+    if ids is not None and (limit is None or dice.chance(1, 4)):
+        scene = scene.then(bound_ids(scene, by))
     names = [name for name in AGGREGATIONS if ids is not None or name != "count_ids"]
     asked_for: dict[str, Any] = {
         f"answer {place}": aggregation(scene, name)
@@ -130,7 +162,7 @@ def keys(scene: Scene, by: Iterable[str]) -> sd.KeySet:
     return sd.KeySet.from_dict({name: pools[scene.schema[name].type] for name in by})
 
 
-def bounded(scene: Scene, by: Sequence[str]) -> sd.Query:
+def bound_ids(scene: Scene, by: Sequence[str]) -> sd.Query:
     """Bound ids in a way that fits the groups."""
     dice, groups = scene.dice, list(by) or scene.groupable()[-1:]
     most, each = dice.between(1, 3), dice.between(1, 3)
@@ -208,8 +240,8 @@ def _per_id(scene: Scene) -> sd.Query:
     dice = scene.dice
     by = dice.several(scene.groupable(), 0, 1)
     names = [dice.one(("x", "y", "n", "h")) for _ in range(2)]
-    made = {name: dice.one(_OF_ONE)(scene) for name in names if name not in by}
-    return scene.query.per_id(*by, **made)
+    answers = {name: dice.one(_OF_ONE)(scene) for name in names if name not in by}
+    return scene.query.per_id(*by, **answers)
 
 
 _OF_ONE: Final[Sequence[Callable[[Scene], Any]]] = (
@@ -235,15 +267,15 @@ _OF_ONE: Final[Sequence[Callable[[Scene], Any]]] = (
 def _rename(scene: Scene) -> sd.Query:
     """Exchange the names of two columns, or give one a new name."""
     dice = scene.dice
-    one, *rest = dice.several(scene.names(), 1, 2)
-    return scene.query.rename({one: rest[0], rest[0]: one} if rest else {one: "new"})
+    name, *rest = dice.several(scene.names(), 1, 2)
+    return scene.query.rename({name: rest[0], rest[0]: name} if rest else {name: "new"})
 
 
 def _select(scene: Scene) -> sd.Query:
     return scene.query.select(*scene.dice.several(scene.names(), 2, 6))
 
 
-def _missing(scene: Scene) -> sd.Query:
+def _treat_missing(scene: Scene) -> sd.Query:
     dice, query = scene.dice, scene.query
     float_, text, whole = scene.one("f64"), scene.one("text"), scene.one("i64")
     options: tuple[Callable[[], sd.Query], ...] = (
@@ -275,7 +307,7 @@ def _explode(scene: Scene) -> sd.Query:
     return scene.query.flat_map(name, max_rows=scene.dice.one((2, 1, 3, 0, None)))
 
 
-def _mapped(scene: Scene) -> sd.Query:
+def _map_rows(scene: Scene) -> sd.Query:
     name = scene.dice.one(("n", "g", "h"))
     return scene.query.with_columns(
         sd.udf(lambda row: {name: len(row["codes"])}, returns={name: "i64"})
@@ -288,12 +320,12 @@ def _twice(row: dict[str, Any]) -> Any:
     return [{"g": "a"}, {"g": "a"}]
 
 
-def _counted(row: dict[str, Any]) -> Any:
+def _count_rows(row: dict[str, Any]) -> Any:
     """Make as many rows as a column says; fail where it says nothing."""
     return [{"n": place} for place in range(row["x"] % 5)]
 
 
-def _spread(row: dict[str, Any]) -> Any:
+def _spread_list(row: dict[str, Any]) -> Any:
     """Make rows without end, in different groups."""
     del row
     number = 0
@@ -304,8 +336,8 @@ def _spread(row: dict[str, Any]) -> Any:
 
 _FUNCTIONS: Final = (
     (_twice, {"g": "text"}),
-    (_counted, {"n": "i64"}),
-    (_spread, {"h": "i64"}),
+    (_count_rows, {"n": "i64"}),
+    (_spread_list, {"h": "i64"}),
 )
 
 
@@ -323,7 +355,7 @@ def _join_private(scene: Scene) -> sd.Query:
     dice = scene.dice
     other = dice.one([*scene.catalog.relations])
     if scene.relation.ids is not None:
-        more = dice.several([one for one in ("g", "h") if one in scene.schema], 0, 1)
+        more = dice.several([name for name in ("g", "h") if name in scene.schema], 0, 1)
         return scene.query.join_private(other, on=["id", *more])
     on = dice.several([name for name in ("g", "h") if name in scene.schema], 1, 2)
     return scene.query.join_private(
@@ -343,6 +375,7 @@ def _enforce(scene: Scene) -> sd.Query:
 
 
 def constraint(scene: Scene) -> AbstractConstraint:
+    """Draw a limit."""
     dice = scene.dice
     columns = dice.several(scene.groupable(), 1, 2) or ["g"]
     limit = dice.between(1, 3)
@@ -360,11 +393,11 @@ STEPS: Final[tuple[Step, ...]] = (
     _with_columns,
     _rename,
     _select,
-    _missing,
+    _treat_missing,
     _bin,
     _flat_map,
     _explode,
-    _mapped,
+    _map_rows,
     _join_public,
     _join_public,
     _join_private,

@@ -14,11 +14,10 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 import sordino as sd
+from sordino.auditing.dice import Dice
 from sordino.data.units import AbstractUnit
 from sordino.engines.engine import AbstractEngine
 from sordino.session.tables import Catalog, open_catalog
-from tests.dice import Dice
-from tests.doors import DOORS
 
 Row: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = tuple[Row, ...]
@@ -42,7 +41,8 @@ PRIVATE: Final = {
     "codes": pa.list_(pa.int64()),
     "z": pa.string(),
 }
-"""The last column is declared as integers: some of its texts are none."""
+DECLARED: Final = {"z": sd.Column("i64")}
+"""Some of its texts are no integers."""
 PUBLIC: Final = {"g": pa.string(), "y": pa.float64(), "h": pa.int64(), "x": pa.int64()}
 STRANGERS: Final = (4, 0)
 """Ids that no database holds before one of them is added."""
@@ -51,7 +51,7 @@ _MOST: Final = 7
 
 @final
 @dataclass(frozen=True)
-class World:
+class DrawnWorld:
     """A database, whom its private tables protect, and its public tables."""
 
     units: Mapping[str, AbstractUnit]
@@ -63,20 +63,32 @@ class World:
         """Tell whether ids are protected, not rows."""
         return all(unit.id_column is not None for unit in self.units.values())
 
-    def catalog(
-        self, engine: AbstractEngine, database: Database, door: str = "arrow"
-    ) -> Catalog:
-        private = {
-            name: DOORS[door].private(
-                arrow(rows, PRIVATE), self.units[name], {"z": sd.Column("i64")}
-            )
+    def tables(
+        self, database: Database, private: "OpenPrivate | None" = None
+    ) -> dict[str, Any]:
+        """Tables of a database, for a session; `private` opens rows in another form."""
+        opened = sd.PrivateTable if private is None else private
+        return {
+            name: opened(arrow(rows, PRIVATE), self.units[name], DECLARED)
             for name, rows in database.items()
-        }
-        public = {
+        } | {
             name: sd.PublicTable(arrow(rows, PUBLIC))
             for name, rows in self.public.items()
         }
-        return open_catalog(engine, private | public)
+
+    def catalog(
+        self,
+        engine: AbstractEngine,
+        database: Database,
+        private: "OpenPrivate | None" = None,
+    ) -> Catalog:
+        """Open the tables of a database in an engine."""
+        return open_catalog(engine, self.tables(database, private))
+
+
+OpenPrivate: TypeAlias = Callable[
+    [pa.Table, AbstractUnit, Mapping[str, sd.Column]], sd.PrivateTable
+]
 
 
 def arrow(rows: Rows, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -89,7 +101,7 @@ def arrow(rows: Rows, types: Mapping[str, pa.DataType]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(types))
 
 
-def world(dice: Dice) -> World:
+def world(dice: Dice) -> DrawnWorld:
     """Draw a database with few rows."""
     ids = dice.chance(1, 2)
     units: dict[str, AbstractUnit] = {
@@ -104,20 +116,21 @@ def world(dice: Dice) -> World:
         name: tuple(row(dice, PUBLIC) for _ in range(dice.below(most)))
         for name, most in (("wards", 5), ("rates", 3))
     }
-    return World(units, private, public)
+    return DrawnWorld(units, private, public)
 
 
 def row(dice: Dice, names: Mapping[str, object]) -> Row:
+    """Draw a row of some columns."""
     return tuple(dice.one(POOLS[name]) for name in names)
 
 
-def neighbour(dice: Dice, one: World) -> Database:
+def neighbour(dice: Dice, origin: DrawnWorld) -> Database:
     """Draw a database in which each private table differs by its own change."""
-    if one.protects_ids:
-        return _neighbour_by_id(dice, one.private)
+    if origin.protects_ids:
+        return _neighbour_by_id(dice, origin.private)
     return {
-        name: _CHANGES[type(unit)](dice, one.private[name], unit)
-        for name, unit in one.units.items()
+        name: _CHANGES[type(unit)](dice, origin.private[name], unit)
+        for name, unit in origin.units.items()
     }
 
 
@@ -126,12 +139,12 @@ def _neighbour_by_id(dice: Dice, database: Database) -> Database:
     if dice.chance(1, 2):
         gone = dice.one(POOLS["id"][:-1])
         return {
-            name: tuple(one for one in rows if one[0] != gone)
+            name: tuple(cells for cells in rows if cells[0] != gone)
             for name, rows in database.items()
         }
     new = dice.one(STRANGERS)
     return {
-        name: _mixed(
+        name: _mix(
             dice, rows, [(new, *row(dice, PRIVATE)[1:]) for _ in range(dice.below(6))]
         )
         for name, rows in database.items()
@@ -141,10 +154,10 @@ def _neighbour_by_id(dice: Dice, database: Database) -> Database:
 def _rows_changed(dice: Dice, rows: Rows, most: int) -> Rows:
     """Remove and add rows, `most` together."""
     removed = dice.between(0, min(most, len(rows)))
-    kept = list(rows)
+    left = list(rows)
     for _ in range(removed):
-        kept.pop(dice.below(len(kept)))
-    return _mixed(dice, kept, [row(dice, PRIVATE) for _ in range(most - removed)])
+        left.pop(dice.below(len(left)))
+    return _mix(dice, left, [row(dice, PRIVATE) for _ in range(most - removed)])
 
 
 def _one_changed(dice: Dice, rows: Rows, unit: AbstractUnit) -> Rows:
@@ -160,13 +173,13 @@ def _groups_changed(dice: Dice, rows: Rows, unit: sd.AddMaxRowsInMaxGroups) -> R
     """Change rows in some values of the column, so many in each."""
     place = list(PRIVATE).index(unit.column)
     for value in dice.several(POOLS[unit.column], 1, unit.max_groups):
-        inside = tuple(one for one in rows if one[place] == value)
-        outside = [one for one in rows if one[place] != value]
+        inside = tuple(cells for cells in rows if cells[place] == value)
+        outside = [cells for cells in rows if cells[place] != value]
         changed = [
-            (*one[:place], value, *one[place + 1 :])
-            for one in _rows_changed(dice, inside, unit.max_rows_per_group)
+            (*cells[:place], value, *cells[place + 1 :])
+            for cells in _rows_changed(dice, inside, unit.max_rows_per_group)
         ]
-        rows = _mixed(dice, outside, changed)
+        rows = _mix(dice, outside, changed)
     return rows
 
 
@@ -175,9 +188,9 @@ def _row_replaced(dice: Dice, rows: Rows, unit: AbstractUnit) -> Rows:
     del unit
     if not rows:
         return rows
-    kept = list(rows)
-    kept.pop(dice.below(len(kept)))
-    return _mixed(dice, kept, [row(dice, PRIVATE)])
+    left = list(rows)
+    left.pop(dice.below(len(left)))
+    return _mix(dice, left, [row(dice, PRIVATE)])
 
 
 def _total_changed(dice: Dice, rows: Rows, unit: sd.AddMaxTotal) -> Rows:
@@ -201,39 +214,39 @@ def _add_one(dice: Dice, changed: list[Row], place: int, unit: sd.AddMaxTotal) -
     """Change one number by one, or a row that has none; return the cell it is in."""
     at = dice.between(0, len(changed))
     if at == len(changed):
-        one = list(row(dice, PRIVATE))
-        one[place] = dice.one((1, 0, None, -4))
-        changed.insert(dice.between(0, len(changed)), tuple(one))
-        return _cell_of(one, unit)
-    one = list(changed.pop(at))
-    number = one[place]
+        cells = list(row(dice, PRIVATE))
+        cells[place] = dice.one((1, 0, None, -4))
+        changed.insert(dice.between(0, len(changed)), tuple(cells))
+        return _cell_of(cells, unit)
+    cells = list(changed.pop(at))
+    number = cells[place]
     if number is None or number < 1:
-        one = list(row(dice, PRIVATE))
-        one[place] = dice.one((1, 0, None))
+        cells = list(row(dice, PRIVATE))
+        cells[place] = dice.one((1, 0, None))
     elif number > 1:
-        one[place] += dice.one((-1, 1)) if number < 2**63 - 1 else -1
+        cells[place] += dice.one((-1, 1)) if number < 2**63 - 1 else -1
     elif dice.chance(1, 2):
-        return _cell_of(one, unit)  # its last unit leaves, and the row with it
+        return _cell_of(cells, unit)  # its last unit leaves, and the row with it
     else:
-        one[place] += 1
-    changed.insert(at, tuple(one))
-    return _cell_of(one, unit)
+        cells[place] += 1
+    changed.insert(at, tuple(cells))
+    return _cell_of(cells, unit)
 
 
-def _cell_of(one: Sequence[Any], unit: sd.AddMaxTotal) -> Row:
+def _cell_of(cells: Sequence[Any], unit: sd.AddMaxTotal) -> Row:
     named = unit.in_each[:-1] if isinstance(unit.in_each, tuple) else ()
-    return tuple(one[list(PRIVATE).index(str(name))] for name in named)
+    return tuple(cells[list(PRIVATE).index(str(name))] for name in named)
 
 
-def _mixed(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
+def _mix(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
     """Put rows at any places among others."""
     mixed = list(rows)
-    for one in added:
-        mixed.insert(dice.between(0, len(mixed)), one)
+    for cells in added:
+        mixed.insert(dice.between(0, len(mixed)), cells)
     return tuple(mixed)
 
 
-def adding(dice: Dice) -> sd.AddMaxTotal:
+def draw_total_unit(dice: Dice) -> sd.AddMaxTotal:
     """Draw what people add, in all and in each cell."""
     column, most = dice.one(("h", "x")), dice.between(1, 3)
     if dice.chance(1, 2):
@@ -249,7 +262,7 @@ _UNITS: Final[tuple[Callable[[Dice], AbstractUnit], ...]] = (
         dice.one(("g", "h", "x")), dice.between(1, 2), dice.between(1, 2)
     ),
     lambda _: sd.ChangeOneRow(),
-    lambda dice: adding(dice),
+    lambda dice: draw_total_unit(dice),
 )
 _CHANGES: Final[Mapping[type[AbstractUnit], Callable[[Dice, Rows, Any], Rows]]] = {
     sd.AddOneRow: _one_changed,

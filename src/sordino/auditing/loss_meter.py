@@ -1,0 +1,503 @@
+"""How much two databases really lose: what reaches the noise, and what it hides.
+
+request ── plan (public facts) ── totals of each database ── a recorder ── noise
+                                                               │
+             scale and exact vector, of both ── loss of the pair ── beside the charge
+
+A recorder stands where a carrier stands: it notes the sampler and the exact values, and
+hands both on, so noise is drawn as ever. No claim of planning is used: neither how far
+answers move, nor what they cost. Keys that are not known beforehand are let show if
+both databases have them; what one alone has is a chance that it shows.
+
+The exact values of two tables decide what is told: it is for invented tables.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sordino.aggregations.margins.measuring import Tally, contrast_noise
+from sordino.data.source import sort_values, values_of
+from sordino.engines.engine import AbstractEngine
+from sordino.errors import InvalidQuery
+from sordino.losses.closed import GaussianDP
+from sordino.losses.loss import Loss, PureDP, compose
+from sordino.noise.gaussian import DiscreteGaussianLoss, GaussianShape
+from sordino.noise.laplace import (
+    GeometricLoss,
+    Laplace,
+    LaplaceLoss,
+    LaplaceShape,
+    LaplaceSumLaw,
+)
+from sordino.noise.numbers import AbstractCarrier, Passing
+from sordino.noise.sampling.bits import BitSource
+from sordino.noise.sampling.floats import AbstractSampler, FloatSampler
+from sordino.noise.sampling.integers import IntegerSampler
+from sordino.noise.threshold.laplace import LaplaceSumThreshold, ShownRows
+from sordino.numbers import INFINITE, root, up
+from sordino.plan.margins import MarginsPurchase, buy_margins
+from sordino.plan.purchase import Purchase, plan_text
+from sordino.query.groups import Marginals
+from sordino.release.answer import noisy_answer
+from sordino.session.charging import Remarks, Terms
+from sordino.session.executor import Desk
+from sordino.session.session import open_desk
+from sordino.session.tables import open_catalog
+
+Values: TypeAlias = NDArray[Any]
+Key: TypeAlias = tuple[Any, ...]
+Tables: TypeAlias = Mapping[str, Any]
+_NO_NOISE: Final = PureDP(INFINITE)
+_NEARLY: Final = 1e-9
+
+
+@final
+class Note(NamedTuple):
+    """What reached a noise: its sampler, and the exact values it was added to."""
+
+    sampler: AbstractSampler
+    values: Values
+
+
+@final
+class MovedRows(NamedTuple):
+    """Rows that moved from bin to bin, of which a mechanism chooses."""
+
+    mechanism: Any
+    rows: dict[tuple[Key, Any], int]
+    """How many rows each bin of a group has."""
+
+
+Seen: TypeAlias = list[Note | MovedRows]
+
+
+@final
+class Recording(NamedTuple):
+    """What reached the noise from one database."""
+
+    seen: Seen
+    breach: float = 0.0
+    """Chance that a key shows which the other database does not have."""
+
+
+@final
+@dataclass(frozen=True)
+class RecordingCarrier(AbstractCarrier):
+    """Notes what comes, and hands it on to the carrier that draws."""
+
+    carrier: AbstractCarrier
+    sampler: AbstractSampler
+    seen: Seen = field(repr=False)
+
+    def one(self, value: Any, bits: BitSource) -> Any:
+        self.seen.append(Note(self.sampler, np.array([value])))
+        return self.carrier.one(value, bits)
+
+    def many(self, values: Values, bits: BitSource) -> Values:
+        self.seen.append(Note(self.sampler, values.copy()))
+        return self.carrier.many(values, bits)
+
+    def select(self, values: Values, threshold: Any, bits: BitSource) -> Passing:
+        raise NotImplementedError  # thresholds are recorded as a whole
+
+
+@final
+@dataclass(frozen=True)
+class PairLoss:
+    """The loss of a pair of databases beside what their release is charged."""
+
+    losses: tuple[Loss, ...]
+    """Of each noise that hides a difference."""
+    breach: float
+    """Chance that a key shows which one of the databases does not have."""
+    charged: Loss
+    ratio: float
+    """Loss seen over loss charged, in the terms of the budget; above 1 it is broken."""
+    why: str = ""
+    """What is wrong besides."""
+
+    @property
+    def is_broken(self) -> bool:
+        """Tell whether more is lost than is charged."""
+        return self.ratio > 1 + _NEARLY or bool(self.why)
+
+
+@final
+@dataclass(frozen=True)
+class Meter:
+    """A request that was bought of one database, to be measured against neighbours.
+
+    `request` is a request, margins, or several requests by name that are planned
+    together.
+    """
+
+    desk: Desk
+    request: Any
+    budget: Loss
+
+    @staticmethod
+    def open(
+        tables: Tables, request: Any, budget: Loss, engine: AbstractEngine
+    ) -> "Meter":
+        """Open tables of an own, with a book in which nothing is ever charged."""
+        terms = Terms(budget, None, None, Remarks(), None, None)
+        return Meter(open_desk(tables, terms, engine), request, budget)
+
+    def move(self, tables: Tables, engine: AbstractEngine) -> "Meter":
+        """Measure from other tables; what was bought, of public facts alone, stays."""
+        desk = Desk(engine, open_catalog(engine, tables), self.desk.book)
+        moved: Meter = _change(self, desk=desk, basket=self.basket)
+        vars(moved).pop("exact", None)
+        return moved
+
+    @cached_property
+    def basket(self) -> "Basket":
+        """What is bought of the first database."""
+        return Basket.at(self.desk, self.request, self.budget)
+
+    @cached_property
+    def exact(self) -> list[Any]:
+        """Exact totals of the first database, for each purchase."""
+        return [_exact(each, self.desk.engine) for each in self.basket.purchases]
+
+    def costs_the_same(self, tables: Tables, engine: AbstractEngine) -> bool:
+        """Tell whether plan and charge are those of other tables, as they must be."""
+        desk = Desk(engine, open_catalog(engine, tables), self.desk.book)
+        there = Basket.at(desk, self.request, self.budget)
+        return there.text == self.basket.text
+
+    def measure(self, tables: Tables, engine: AbstractEngine) -> PairLoss:
+        """Loss between the first database and this one, beside what is charged.
+
+        `engine` keeps rows by the same key as that of the first.
+        """
+        open_catalog(engine, tables)
+        why = ""
+        losses: list[Loss] = []
+        breach = 0.0
+        for purchase, exact in zip(self.basket.purchases, self.exact, strict=True):
+            beside = _exact(purchase, engine)
+            common = [key for key in exact.present if key in beside.present]
+            first, second = exact.record(common), beside.record(common)
+            if len(first.seen) != len(second.seen):
+                why = "other noise was drawn"
+            for pair in zip(first.seen, second.seen, strict=False):
+                losses += pair_losses(*pair)
+            breach = _any([breach, max(first.breach, second.breach)])
+        ratio = loss_ratio(losses, breach, self.basket.charged, self.budget)
+        return PairLoss(tuple(losses), breach, self.basket.charged, ratio, why)
+
+
+@final
+class Basket(NamedTuple):
+    """Purchases of a request, and what all of them are charged together."""
+
+    purchases: tuple[Any, ...]
+    charged: Loss
+
+    @staticmethod
+    def at(desk: Desk, request: Any, budget: Loss) -> "Basket":
+        """Buy at a desk; nothing is charged, and nothing private decides."""
+        if isinstance(request, Marginals):
+            margins = buy_margins(request, desk.catalog, budget)
+            return Basket((margins,), margins.loss)
+        if isinstance(request, Mapping):
+            bundle = desk.buy_together(dict(request), budget, None)
+            return Basket(tuple(bundle.charged_purchases.values()), bundle.loss)
+        purchase = desk.buy(request, budget)
+        return Basket((purchase,), desk.charge_of(purchase).loss)
+
+    @property
+    def text(self) -> str:
+        """Plans and the charge."""
+        plans = (
+            each.plan if isinstance(each, MarginsPurchase) else plan_text(each)
+            for each in self.purchases
+        )
+        return "\n".join([*plans, repr(self.charged)])
+
+
+def _exact(purchase: Any, engine: AbstractEngine) -> "Exact | ExactMargins":
+    if isinstance(purchase, MarginsPurchase):
+        return ExactMargins(purchase, engine.prepare(purchase.question)())
+    if purchase.plan.stage is not None:
+        raise InvalidQuery(
+            "keys that are shown first are not measured",
+            "Group by a key set, or ask with another budget.",
+        )
+    return Exact.of(purchase, engine)
+
+
+@final
+@dataclass(frozen=True)
+class ExactMargins:
+    """The exact counts of margins in one database."""
+
+    purchase: MarginsPurchase
+    totals: pa.Table
+
+    @property
+    def present(self) -> dict[Key, int]:
+        """No key: all are known."""
+        return {}
+
+    def record(self, common: list[Key]) -> Recording:
+        """Contrasts of the tables, as they reach the noise."""
+        del common  # every cell is known
+        tally = Tally.of(self.purchase.request.crossing, self.totals)
+        noises = contrast_noise(self.purchase.precisions, tally)
+        return Recording([
+            Note(each.mechanism.carrier.sampler, each.values) for each in noises
+        ])
+
+
+@final
+@dataclass(frozen=True)
+class Exact:
+    """The exact totals of a purchase in one database."""
+
+    purchase: Purchase
+    totals: pa.Table
+    bins: dict[Any, pa.Table]
+    counts: list[pa.Table]
+
+    @staticmethod
+    def of(purchase: Purchase, engine: AbstractEngine) -> "Exact":
+        """Ask an engine all that the plan asks."""
+        plan = purchase.plan
+
+        def answer(question: Any) -> pa.Table:
+            return engine.prepare(question)()
+
+        bins = {key: answer(each) for key, each in plan.choice_questions.items()}
+        counts = [answer(question) for question in plan.coverage_questions]
+        return Exact(purchase, answer(plan.question), bins, counts)
+
+    @cached_property
+    def present(self) -> dict[Key, int]:
+        """Rows of the keys that have anything to show by, where none are known."""
+        plan = self.purchase.plan
+        if plan.presence is None:
+            return {}
+        by = len(plan.request.by)
+        first = by
+        for key, measurement in plan.of_groups.items():
+            if key == plan.presence.key:
+                break
+            first += len(measurement.totals)
+        columns = range(first, first + len(plan.presence.totals))
+        numbers = _rows(self.totals, columns)
+        keys = _rows(self.totals, range(by))
+        return {
+            sort_values(key): place
+            for place, (key, counts) in enumerate(zip(keys, numbers, strict=True))
+            if any(counts)
+        }
+
+    def record(self, common: list[Key]) -> "Recording":
+        """Draw the answer, and return what reached the noise on the way."""
+        seen: Seen = []
+        chances: list[float] = []
+        purchase, plan = self.purchase, self.purchase.plan
+
+        def watch(mechanism: Any) -> Any:
+            carrier = mechanism.carrier
+            recorder = RecordingCarrier(carrier, carrier.sampler, seen)
+            return _change(mechanism, carrier=recorder)
+
+        parts: dict[str, Any] = {
+            name: {key: watch(mechanism) for key, mechanism in noises.items()}
+            for name, noises in (
+                ("noise", purchase.noise),
+                ("coverage", purchase.coverage),
+            )
+        }
+        shown = None
+        if plan.presence is not None:
+            shown = set(common)
+            alone = [at for key, at in self.present.items() if key not in shown]
+            both = np.array([self.present[key] for key in common], np.intp)
+            recorder = RecordingSelection(
+                purchase.selection, both, alone, seen, chances
+            )
+            parts["selection"] = _change(purchase.selection, select=recorder.select)
+        noisy_answer(_change(purchase, **parts), self.totals, self.bins, self.counts)
+        seen += [
+            _move(purchase.choices[key], self.bins[key], shown) for key in plan.choices
+        ]
+        return Recording(seen, _any(chances))
+
+
+def _any(chances: Iterable[float]) -> float:
+    """Chance that one of some independent things happens, without cancelling."""
+    logs = (math.log1p(-chance) if chance < 1 else -math.inf for chance in chances)
+    return -math.expm1(math.fsum(logs))
+
+
+def _change(value: Any, **parts: Any) -> Any:
+    """Copy of a frozen value in which some parts are others."""
+    copied = copy(value)
+    for name, part in parts.items():
+        object.__setattr__(copied, name, part)
+    return copied
+
+
+def _rows(table: pa.Table, places: Iterable[int]) -> list[Key]:
+    columns = [values_of(table.column(at).combine_chunks()) for at in places]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _move(mechanism: Any, bins: pa.Table, shown: set[Key] | None) -> MovedRows:
+    *groups, _ = range(bins.num_columns)
+    counts = bins.column(bins.num_columns - 1).to_pylist()
+    keys = [sort_values(row) for row in _rows(bins, groups)]
+    return MovedRows(
+        mechanism,
+        {
+            key: count
+            for key, count in zip(keys, counts, strict=True)
+            if shown is None or key[:-1] in shown
+        },
+    )
+
+
+@final
+@dataclass(frozen=True)
+class RecordingSelection:
+    """Notes the values by which keys show, and lets those show that both have.
+
+    Noise is drawn as ever; that the same keys show in both databases is what the two
+    recordings are compared under. What a key alone gives away is told by its chance.
+    """
+
+    mechanism: Any
+    both: Values
+    alone: list[int]
+    seen: Seen
+    chances: list[float]
+
+    def select(self, values: Any, bits: BitSource) -> Any:
+        """Return the rows that both databases have, with noisy numbers."""
+        threshold = self.mechanism.threshold
+        is_sum = isinstance(self.mechanism, LaplaceSumThreshold)
+        columns = [np.asarray(each) for each in (values if is_sum else [values])]
+        law: Any = self.mechanism.law
+        if is_sum:
+            carrier = Laplace(self.mechanism.scale).carrier
+            law = LaplaceSumLaw(self.mechanism.numbers, self.mechanism.scale)
+        else:
+            carrier = self.mechanism.carrier
+        drawn = []
+        for column in columns:
+            numbers = column[self.both]
+            self.seen.append(Note(carrier.sampler, numbers))
+            drawn.append(carrier.many(numbers, bits))
+        for place in self.alone:
+            total = sum(Fraction(column[place].item()) for column in columns)
+            self.chances.append(float(law.at_least(threshold - total).lower()))
+        if is_sum:
+            return ShownRows(self.both, tuple(drawn))
+        return Passing(self.both, drawn[0])
+
+
+def pair_losses(first: Any, second: Any) -> list[Loss]:
+    """Losses of one noise between two databases, from the values that reached it."""
+    if isinstance(first, MovedRows):
+        return _choice_loss(first, second)
+    noise = _noise(first.sampler)
+    if noise != _noise(second.sampler) or first.values.shape != second.values.shape:
+        return [_NO_NOISE]
+    moved = _shifts(first, second)
+    if not moved:
+        return []
+    return [_NO_NOISE] if noise is None else noise.losses(moved)
+
+
+@final
+class NoiseFacts(NamedTuple):
+    """A noise as its sampler draws it: scale or variance, and whether of integers."""
+
+    is_laplace: bool
+    spread: Any
+    is_whole: bool
+
+    def losses(self, moved: list[Fraction]) -> list[Loss]:
+        """Losses of numbers that moved so far, each or together."""
+        if self.is_laplace and self.is_whole:
+            return [GeometricLoss(int(shift), self.spread) for shift in moved]
+        if self.is_laplace:
+            return [LaplaceLoss(shift / self.spread) for shift in moved]
+        if self.is_whole:
+            return [DiscreteGaussianLoss(int(shift), self.spread) for shift in moved]
+        squares = sum((shift**2 for shift in moved), Fraction(0))
+        return [GaussianDP(root(squares / self.spread))]
+
+
+def _shifts(first: Note, second: Note) -> list[Fraction]:
+    apart = np.flatnonzero(first.values != second.values)
+    before, after = (each.values[apart].tolist() for each in (first, second))
+    pairs = zip(before, after, strict=True)
+    return [abs(Fraction(number) - Fraction(moved)) for number, moved in pairs]
+
+
+def _noise(sampler: AbstractSampler) -> NoiseFacts | None:
+    match sampler:
+        case FloatSampler(exponent=exponent, shape=shape):
+            is_whole = False
+        case IntegerSampler(depth=exponent, shape=shape):
+            is_whole = True
+        case _:
+            return None
+    match shape:
+        case LaplaceShape(scale=scale):
+            return NoiseFacts(True, scale * Fraction(2) ** exponent, is_whole)
+        case GaussianShape(variance=variance):
+            return NoiseFacts(False, variance * Fraction(4) ** exponent, is_whole)
+        case _:
+            return None
+
+
+def _choice_loss(first: MovedRows, second: MovedRows) -> list[Loss]:
+    """Losses of a choice, by its own map at the rows that moved in each group."""
+    moved: Counter[Key] = Counter()
+    for key in {**first.rows, **second.rows}:
+        moved[key[:-1]] += abs(first.rows.get(key, 0) - second.rows.get(key, 0))
+    return [first.mechanism.map(rows) for rows in moved.values() if rows]
+
+
+def loss_ratio(
+    losses: Sequence[Loss], breach: float, charged: Loss, budget: Loss
+) -> float:
+    """Loss that is seen over loss that is charged, in the terms of the budget."""
+    # it may be less than the budget; a composed curve has no epsilon of its own
+    most = charged.guarantees
+    if budget.guarantees.delta and most.epsilon > budget.guarantees.epsilon:
+        most = budget.guarantees
+    seen = [loss.guarantees for loss in losses]
+    match budget.stated_by:
+        case "rho":
+            part = _share(sum(up(each.rho) for each in seen), most.rho)
+        case "mu":
+            part = _share(math.hypot(*(up(each.mu) for each in seen)), most.mu)
+        case _:
+            part = _share(sum(up(each.epsilon) for each in seen), most.epsilon)
+            if part > 1 and breach < most.delta:
+                rest = most.delta - Fraction(breach)
+                part = _share(compose(losses).epsilon_at(rest), most.epsilon)
+    return max(part, _share(breach, most.delta))
+
+
+def _share(seen: float, most: Any) -> float:
+    if not seen:
+        return 0.0
+    return seen / up(most) if most else math.inf
