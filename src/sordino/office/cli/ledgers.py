@@ -3,7 +3,7 @@
 Nothing is charged, no limit is raised, and a budget that was closed stays closed.
 
 >>> [command.name for command in LEDGER_COMMANDS][:6]
-['show', 'history', 'verify', 'answer', 'backup', 'restore']
+['show', 'history', 'verify', 'head', 'heads', 'answer']
 """
 
 import json
