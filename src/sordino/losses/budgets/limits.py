@@ -236,7 +236,7 @@ class Frame:
     within `promise` of anybody in the frame (docs/proofs/samples.md).
 
     >>> Frame.of(ApproxDP(1, "1e-6"), "0.1").sample
-    ApproxDP(epsilon=2.899920764, delta=1e-05)
+    ApproxDP(epsilon=2.900477097, delta=1e-05)
     """
 
     promise: PureDP | ApproxDP
