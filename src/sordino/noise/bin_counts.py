@@ -575,10 +575,10 @@ class Pieces:
         """
         whole, part = share.denominator, share.numerator
         sought = whole * low.rows + part * (high.rows - low.rows)
-        return cls.near(layout, (low, high), sought, whole)
+        return cls.seek(layout, (low, high), sought, whole)
 
     @classmethod
-    def near(
+    def seek(
         cls,
         layout: CandidateRuns,
         cuts: tuple[QuantileCut, QuantileCut],

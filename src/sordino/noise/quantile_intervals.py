@@ -155,7 +155,7 @@ class QuantileIntervals(AbstractMechanism):
         bits: BitSource,
     ) -> QuantileCut:
         rate = self.rate / (_SPAN * self.levels * layout.parts)
-        pieces = Pieces.near(layout, cuts, sought)
+        pieces = Pieces.seek(layout, cuts, sought)
         return choose_cut(pieces, cuts[0].probability, rate, bits)
 
     def _count(
