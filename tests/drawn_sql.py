@@ -346,10 +346,11 @@ class Grammar:
         )
 
     def union(self) -> str:
-        """Return the rows of a table by some conditions, some of them twice."""
+        """Return the rows of a table by conditions of which no row meets two."""
+        values = ["a", "b", "A"][: self.whole(2, 3)]
         selects = [
-            f"SELECT {self.one('*', _ALL)} FROM v WHERE {self.truth(1)}"
-            for _ in range(self.whole(2, 3))
+            f"SELECT {self.one('*', _ALL)} FROM v WHERE s = '{s}' AND {self.truth(1)}"
+            for s in values
         ]
         return f"({' UNION ALL '.join(selects)}) q"
 

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import sordino as sd
 from sordino.data.units import AbstractUnit
 from sordino.engines.memory import MemoryEngine
+from sordino.noise.quantile_intervals import QuantileIntervals
 from sordino.session.tables import Catalog, open_catalog
 
 BIG: Final = {"id": ["i"], "g": ["a"], "h": ["b"], "x": [1], "y": [0.5], "k": ["c"]}
@@ -237,5 +238,8 @@ def _number(mechanism: Any) -> Any:
             return mechanism.variance
         case sd.Laplace() | sd.Geometric() | sd.LaplaceThreshold():
             return mechanism.scale
+        case QuantileIntervals():  # 17 parts in 20 of an epsilon, or of a rho
+            root = 1 if isinstance(mechanism.noise, sd.Laplace) else 2
+            return float(mechanism.quantiles.epsilon) / (17 / 20) ** (1 / root)
         case _:
             return mechanism.epsilon

@@ -127,7 +127,7 @@ def _hold(told: Told, times: float) -> NDArray[np.bool_]:
 
 @for_each("case", {**CASES, "ages": AGES})
 def test_ends_hold_the_exact_value(case: str) -> None:
-    """Intervals of values hold the exact quantile, and most of them are of use.
+    """Intervals of values hold the exact quantile, and a third or more are of use.
 
     At least 95 %, in truth nearly all: an end that is told is some three scales off. Of
     values without ties a 50th of an interval holds too seldom.
@@ -139,6 +139,7 @@ def test_ends_hold_the_exact_value(case: str) -> None:
     median = listed[len(listed) // 2]
     low, high = median.ends
     known = (low > -(10**9)) & (high < 10**9)
-    assert known.mean() > 0.5
+    # of three quantiles with Gaussian noise half have both ends: 9 deviations away
+    assert known.mean() > 0.35
     near = np.abs(median.value - median.exact) <= (high - low) / 100
     assert case == "ages" or not is_at_least(near[known], 0.95)

@@ -358,6 +358,16 @@ def test_rows_come_in_the_order_that_is_asked_for(
     assert release.table[key].to_pylist() == [row[0] for row in rows]
 
 
+@for_each("engine", ["memory", "duckdb"])
+@for_each("text", ["COUNT_IF(FALSE)", "SUM(CASE WHEN FALSE THEN 1 ELSE 0 END)"])
+def test_a_sum_of_nothing_is_one_number(text: str, engine: str) -> None:
+    """A constant that adds nothing does not answer with a row for each row."""
+    session = opened(visits(19), engine)
+    release = session.sql(f"SELECT {text} AS n FROM v", EXACT)  # noqa: S608 ours
+    assert isinstance(release, sd.Release)
+    assert release["n"].to_pylist() == [0]
+
+
 @pytest.mark.slow
 @for_each("seed", range(often(18, 10), 20))
 def test_many_statements(seed: int) -> None:

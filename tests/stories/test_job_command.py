@@ -232,7 +232,8 @@ def test_prices_and_checks_make_nothing(folder: Path) -> None:
     code, out, _ = ran("sql", text, "--like", "wards")
     assert code == 0
     assert out.startswith("table('visits').enforce(MaxRowsPerID(limit=3)).group_by(")
-    assert ran("sql", text, "--like", "wards", "--price", "--mu", "0.1")[0] == 0
+    bought = "--epsilon", "0.1", "--delta", "1e-7"
+    assert ran("sql", text, "--like", "wards", "--price", *bought)[0] == 0
     assert sorted(folder.iterdir()) == before
 
 

@@ -99,7 +99,11 @@ class QuantileIntervals(AbstractMechanism):
         return up(_SPAN * self.levels / self.rate)
 
     def map(self, d_in: Any) -> Loss:
-        """Return the loss when at most d_in rows are added or removed in all groups."""
+        """Return the loss when at most d_in rows are added or removed in all groups.
+
+        Choices, ends and numbers follow each other, and their losses add up
+        (docs/proofs/selection.md, section 6).
+        """
         change = distance(d_in=d_in)
         level = change if change is INFINITE or change == 0 else change * self.rate
         if level is not INFINITE:

@@ -27,6 +27,7 @@ from sordino.aggregations.intervals import (
 )
 from sordino.aggregations.measurement import Numbers, draw
 from sordino.data.key_columns import canonical_order
+from sordino.errors import EngineFailure
 from sordino.expressions.schema import arrow_type
 from sordino.noise.sampling.bits import Bits, BitSource
 from sordino.numbers.arrays import as_numpy, with_gaps
@@ -116,6 +117,9 @@ def noisy_answer(
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
     answers to the questions of coverage. Keys that are shown first `ask` for the rest.
     """
+    if not purchase.plan.question.by and exact.num_rows != 1:
+        # how many rows an engine gave may be how many the table has: not to be told
+        raise EngineFailure
     shown = exact
     if ask is not None and purchase.plan.stage is not None:
         shown = show_keys(purchase, exact, ask)

@@ -71,7 +71,9 @@ class Measures:
             [term for term in _TERMS[type(total)](total, schema) if term.times]
             for total in question.totals
         )
-        return cls(terms, {term.mark: term.write for each in terms for term in each})
+        writes = {term.mark: term.write for each in terms for term in each}
+        # a SELECT of no aggregate has a row for each row, and would tell their number
+        return cls(terms, writes or dict([_ROWS]))
 
     def write(self, work: Writer, question: Question, rows: Subquery) -> list[Sql]:
         """Return the sums and counts, of the rows of a group."""

@@ -294,14 +294,18 @@ class Frame:
         return f"the frame of a secret sample of {exact_text(self.rate)}"
 
 
+_LEAST_RATE: Final = Fraction(1, 10**9)
+"""More people than there are would be needed for a smaller one."""
+
+
 def sampling_rate(sampled: Any) -> Fraction:
-    """Chance with which each person was drawn, which is more than 0 and below 1."""
+    """Chance with which each person was drawn, from one in a billion to below 1."""
     rate = probability(sampled=sampled)
-    if not 0 < rate < 1:
+    if not _LEAST_RATE <= rate < 1:
         raise InvalidParameter(
             "sampled",
             sampled,
-            "must be a chance between 0 and 1",
+            "must be a chance from 1e-9 to less than 1",
             'Try sampled="0.1"; leave it out where everybody is in the table.',
         )
     return rate

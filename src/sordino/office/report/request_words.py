@@ -51,6 +51,11 @@ PROOFS: Final[Mapping[str, tuple[Place, ...]]] = {
         ("first-few.md", "The first few groups: k choices without replacement"),
     ),
     "Quantiles": (("selection.md", "4. Quantiles"), _WEIGHTS),
+    "QuantileIntervals": (
+        ("selection.md", "4. Quantiles"),
+        ("selection.md", "6. Where quantiles stand"),
+        _WEIGHTS,
+    ),
     "AboveThreshold": (("selection.md", "5. The walk upwards"),),
     "RandomizedResponse": (("selection.md", "3. Randomized response"),),
 }

@@ -25,7 +25,6 @@ from sordino.query.sql.aggregates import (
     Question,
     answer_name,
     column_or_tree,
-    fresh_name,
     nulls_rule,
 )
 from sordino.query.sql.answers import AnswerScope, Key, aggregates_of
@@ -361,11 +360,9 @@ _ONE_TABLE: Final = (
 
 
 def _rows_of_union(clause: Clause, tables: Tables) -> RowScope:
-    """Rows of a table that meet some conditions, once for each that they meet.
+    """Rows of a table that meet one of some conditions, of which no row meets two.
 
-    Each row is copied as often as there are conditions, so one person has that many
-    times the rows, and is priced so. Where the conditions ask a column for different
-    values no row meets two of them, and nothing is copied.
+    They ask a column for different values, so the rows are those of one filter.
     """
     selects = _branches(clause)
     if len(selects) > _MOST_BRANCHES:
@@ -377,18 +374,14 @@ def _rows_of_union(clause: Clause, tables: Tables) -> RowScope:
         raise clause.refusal(*_ONE_TABLE)
     kept = list(starmap(_branch_condition, zip(selects, sources, strict=True)))
     columns = _branch_columns(clause, selects, sources)
-    rows, tests = sources[0], kept
-    if _exclude_each_other(selects, sources):
-        query = rows.query.filter(reduce(operator.or_, kept))
-    else:
-        mark = fresh_name("branch", rows.schema)
-        words = [str(place) for place in range(len(selects))]
-        copies = lit(" ".join(words)).split(" ")
-        query = rows.query.with_columns(**{mark: copies})
-        query = query.flat_map(mark, max_rows=len(words))
-        tests = [col(mark) == word for word in words]
-        query = query.filter(_by_branch(tests, kept))
-    chosen = [(item, name, _by_branch(tests, each)) for item, name, each in columns]
+    if not _exclude_each_other(selects, sources):
+        raise clause.refusal(
+            "a row may meet several of these conditions, and would count several times",
+            "Ask a column for other values in each: WHERE s = 'a', WHERE s = 'b'.",
+        )
+    rows = sources[0]
+    query = rows.query.filter(reduce(operator.or_, kept))
+    chosen = [(item, name, _by_branch(kept, each)) for item, name, each in columns]
     return _rows_of_columns(rows.with_query(query), chosen)
 
 
