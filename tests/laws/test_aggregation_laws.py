@@ -17,7 +17,7 @@ from sordino.aggregations.intervals import names_among
 from sordino.aggregations.running import Running
 from sordino.auditing.drawn_queries import AGGREGATIONS
 from sordino.engines.engine import AbstractEngine
-from sordino.plan.purchase import best_purchase, plan_text
+from sordino.plan.purchase import best_purchase
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.tables import open_catalog
@@ -83,7 +83,7 @@ def released(name: str, engine: AbstractEngine) -> Release:
     plan = purchase.plan
     bins = {key: engine.answer(one) for key, one in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return Release.of(purchase, answer, plan_text(purchase))
+    return Release.of(purchase, answer, purchase.plan_text)
 
 
 @sampled(5)

@@ -15,7 +15,7 @@ from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.plan.purchase import Purchase, best_purchase, plan_text
+from sordino.plan.purchase import Purchase, best_purchase
 from sordino.query.groups import Grouped
 from sordino.release.answer import noisy_answer
 from sordino.session.tables import Catalog, open_catalog
@@ -75,7 +75,7 @@ def released(purchase: Purchase, engine: AbstractEngine) -> sd.Release:
     plan = purchase.plan
     bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return sd.Release.of(purchase, answer, plan_text(purchase))
+    return sd.Release.of(purchase, answer, purchase.plan_text)
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,7 @@ from sordino.noise.sampling.integers import IntegerSampler
 from sordino.noise.threshold.laplace import LaplaceSumThreshold, ShownRows
 from sordino.numbers import INFINITE, root, up
 from sordino.plan.margins import MarginsPurchase, buy_margins
-from sordino.plan.purchase import Purchase, plan_text
+from sordino.plan.purchase import Purchase
 from sordino.query.groups import Marginals
 from sordino.release.answer import noisy_answer
 from sordino.session.charging import Remarks, Terms
@@ -221,7 +221,7 @@ class Basket(NamedTuple):
     def text(self) -> str:
         """Plans and the charge."""
         plans = (
-            each.plan if isinstance(each, MarginsPurchase) else plan_text(each)
+            each.plan if isinstance(each, MarginsPurchase) else each.plan_text
             for each in self.purchases
         )
         return "\n".join([*plans, repr(self.charged)])

@@ -218,7 +218,8 @@ STRIP_START: Final = Operation(
 )
 STRIP_END: Final = Operation("strip_end", text_facts("strip_end", "text"), _strip_end)
 SUBSTRING: Final = Operation("substring", _substring_facts, _text_between, copies=3)
-PIECE: Final = Operation("piece", text_facts("piece", "text"), _piece)
+# DuckDB's split_part is a macro, which writes its text several times
+PIECE: Final = Operation("piece", text_facts("piece", "text"), _piece, copies=3)
 REPLACE: Final = Operation("replace", _replace_facts, _replace, copies=4)
 NORMALIZE: Final = Operation(
     "normalize", text_facts("normalize", "text"), _normalize, copies=3

@@ -17,7 +17,7 @@ from sordino.numbers import arguments
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
 from sordino.plan.bundle import Bundle
-from sordino.plan.purchase import Purchase, best_purchase, plan_text, rank_lines
+from sordino.plan.purchase import Purchase, best_purchase, rank_lines
 from sordino.query.request import MOST_ROWS, Request
 from sordino.query.steps import AbstractCatalog
 
@@ -126,7 +126,7 @@ class Price:
     @cached_property
     def plan(self) -> str:
         """Return the plan as a readable tree, the last step first."""
-        return plan_text(self._purchase)
+        return self._purchase.plan_text
 
     def __repr__(self) -> str:
         """Show the price, the expected errors and the threshold."""

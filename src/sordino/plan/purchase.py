@@ -173,6 +173,11 @@ class Purchase:
         )
 
     @cached_property
+    def plan_text(self) -> str:
+        """Return the answers, their noise, groups and rows, one line each."""
+        return _write_plan(self)
+
+    @cached_property
     def losses_apart(self) -> tuple[Loss, ...]:
         """Return the losses of choices and coverage: they compose with any others."""
         choices = [
@@ -456,8 +461,7 @@ def _unaffordable(plan: Plan, budget: Budget) -> InvalidQuery:
     )
 
 
-def plan_text(purchase: Purchase) -> str:
-    """Return the answers, their noise, their groups and their rows, one line each."""
+def _write_plan(purchase: Purchase) -> str:
     plan, request = purchase.plan, purchase.plan.request
     lines = [purchase.survey] if purchase.survey else []
     if purchase.selection is not None:

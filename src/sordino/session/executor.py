@@ -45,7 +45,7 @@ from sordino.plan.certificates import (
 )
 from sordino.plan.margins import MarginsPrice, MarginsPurchase, buy_margins
 from sordino.plan.price import Batch, Price
-from sordino.plan.purchase import Purchase, best_purchase, plan_text
+from sordino.plan.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.certified import Step
 from sordino.query.groups import Marginals
@@ -307,7 +307,7 @@ class Desk:
         `details` are key, why and earmark, as the ledger records them.
         """
         purchase = self.buy(request, budget)
-        plan = plan_text(purchase)
+        plan = purchase.plan_text
 
         def prepare() -> Callable[[], list[Answer]]:
             refuse_large_known([purchase])
@@ -338,7 +338,7 @@ class Desk:
         """Charge once for requests that are planned together; return their answers."""
         bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
-        plans = {name: plan_text(each) for name, each in purchases.items()}
+        plans = {name: each.plan_text for name, each in purchases.items()}
         listed = (f"{name}:\n{plan}" for name, plan in plans.items())
 
         def prepare() -> Callable[[], list[Answer]]:
@@ -465,7 +465,7 @@ class Desk:
 def read_paid(purchase: Purchase, paid: Paid) -> Release:
     """Return the release of a request that was paid for."""
     answer = storage.read_answer(paid.answer)
-    return Release.of(purchase, answer, plan_text(purchase), paid.provenance)
+    return Release.of(purchase, answer, purchase.plan_text, paid.provenance)
 
 
 def read_paid_together(
@@ -478,7 +478,7 @@ def read_paid_together(
         name: Release.of(
             purchase,
             answer,
-            plan_text(purchase),
+            purchase.plan_text,
             replace(paid.provenance, name=name),
         )
         for (name, purchase), answer in pairs
@@ -511,7 +511,7 @@ def release_files(  # noqa: PLR0913 by keyword, and most are left out
     request = read_request(query, confidence)
     place = _folder_text(folder)
     purchase = desk.buy(request, budget)
-    details = {"key": key, "why": why, "earmark": earmark, "plan": plan_text(purchase)}
+    details = {"key": key, "why": why, "earmark": earmark, "plan": purchase.plan_text}
     words = charging.request_identity(request, desk.catalog, budget, key, "release")
     charged = Charged(words, desk.charge_of(purchase), details)
     paid_for = None if key is None else desk.book.ledger.files_of(key)
@@ -612,7 +612,7 @@ def _refuse_to_compute() -> Callable[[], bytes]:
 def _describe(purchase: Purchase, place: str, paid: Paid) -> ReleasedFiles:
     answer = FilesAnswer.read(paid.answer)
     lying = (place, answer.files, answer.exactness)
-    return ReleasedFiles.of(purchase, lying, plan_text(purchase), paid.provenance)
+    return ReleasedFiles.of(purchase, lying, purchase.plan_text, paid.provenance)
 
 
 def _other_files_refusal(place: str) -> InvalidParameter:

@@ -64,7 +64,7 @@ def test_a_release_is_a_short_way(question: str) -> None:
     assert seen.total() < most
     assert seen["Release.__post_init__"] == 1
     assert seen["best_purchase"] == 1
-    assert seen["plan_text"] == 1
+    assert seen["Purchase.plan_text"] == 1
 
 
 def test_a_durable_count_by_known_groups_is_a_short_way(tmp_path: Path) -> None:
