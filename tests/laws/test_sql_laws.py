@@ -268,7 +268,7 @@ def test_a_statement_is_refused_or_means_what_it_says(seed: int) -> None:
     """For any drawn statement: DuckDB's own answer, or a refusal with its place."""
     found = tried(seed, 60)
     assert found["equal"] >= 15
-    assert found["refused"] >= 5
+    assert found["refused"] + found["unsafe"] >= 5
 
 
 GROUPINGS: Final = (
