@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import sordino as sd
 from sordino.office import demo
 
-EXTRAS = {"matplotlib", "psycopg", "pyspark", "rich"}
+EXTRAS = {"anyio", "matplotlib", "psycopg", "pyspark", "rich", "starlette", "uvicorn"}
 """What only pictures, the demonstration and some engines import: not the wheel's."""
 
 
