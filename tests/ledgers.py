@@ -149,6 +149,20 @@ def race(path: Any, told: Path, name: str, count: int, witness: Any = None) -> N
                 file.write(f"{line}\n")
 
 
+def two_race(path: Any, told: Path, count: int, witness: Any) -> list[tuple[int, str]]:
+    """Let two processes race for what is left; return the answers they told."""
+    children = [
+        FRESH.Process(target=race, args=(path, told, f"r{n}-", count, witness))
+        for n in range(2)
+    ]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0, 0]
+    return lines(told)
+
+
 def sharing(path: Path, told: Path, seed: int) -> None:
     """Ask for thousandths under keys that others ask for too, for ever."""
     draw = random.Random(seed)

@@ -252,7 +252,11 @@ _ALL: Final = "everything together"
 @final
 @dataclass(frozen=True)
 class Signals:
-    """What is looked at in outcomes: columns, and what their cells tell."""
+    """Numbers that an audit reads of an outcome, by which events tell inputs apart.
+
+    Each column is cut into cells; a cell weighs as the two samples say for which input
+    it speaks.
+    """
 
     cells: Mapping[str, Cells]
 

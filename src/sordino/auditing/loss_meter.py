@@ -108,7 +108,12 @@ class RecordingCarrier(AbstractCarrier):
         return self.carrier.many(values, bits)
 
     def select(self, values: Values, threshold: Any, bits: BitSource) -> Passing:
-        raise NotImplementedError  # thresholds are recorded as a whole
+        del values, threshold, bits
+        # which keys pass depends on the data: RecordingSelection stands for thresholds
+        raise InvalidQuery(
+            "keys that show themselves are measured by their threshold",
+            "Measure the purchase as a whole.",
+        )
 
 
 @final
@@ -124,7 +129,7 @@ class PairLoss:
     ratio: float
     """Loss seen over loss charged, in the terms of the budget; above 1 it is broken."""
     why: str = ""
-    """What is wrong besides."""
+    """Why the two databases cannot be compared: their noise is not the same."""
 
     @property
     def is_broken(self) -> bool:
@@ -162,7 +167,7 @@ class Meter:
 
     @cached_property
     def basket(self) -> "Basket":
-        """What is bought of the first database."""
+        """Purchases planned from the public facts of the first database."""
         return Basket.at(self.desk, self.request, self.budget)
 
     @cached_property

@@ -68,7 +68,7 @@ class Finding:
 @final
 @dataclass(frozen=True, eq=False)
 class SuiteTally:
-    """What was measured so far."""
+    """Ratios, refusals and findings of the requests that a suite has measured."""
 
     ratios: dict[str, list[float]] = field(default_factory=dict)
     """Greatest ratio of each request, by its kind."""

@@ -412,7 +412,7 @@ UNITS: Final = (
 )
 """Whom a table may protect."""
 _DRAWN: Final = {"sampled"}
-"""What is said of a table beside whom it protects."""
+"""Words of a table that change its promise, and not whom it protects."""
 _FUNCTIONS: Final = ("code", "function")
 _PUBLIC: Final = "public table"
 _CUTS: Final = (

@@ -25,18 +25,16 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Unreached
 from tests.effort import often
 from tests.ledgers import (
-    FRESH,
     LIMIT,
     POINTS,
     TENTH,
     WITNESSED,
     claim,
     faults,
-    lines,
-    race,
     release,
     report,
     run,
+    two_race,
 )
 from tests.stores import (
     FIRST,
@@ -119,16 +117,8 @@ def test_two_processes_never_overspend(both: tuple[Path, str], tmp_path: Path) -
     with Ledger.at(path, witness=witness) as ledger:
         for _ in range(9):
             ledger.reserve(claim(None))
-    children = [
-        FRESH.Process(target=race, args=(path, told, f"r{n}-", 10, witness))
-        for n in range(2)
-    ]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(60)
-    assert [child.exitcode for child in children] == [0, 0]
-    assert len(lines(told)) == len({number for number, _ in lines(told)}) == 10
+    answers = two_race(path, told, 10, witness)
+    assert len(answers) == len({number for number, _ in answers}) == 10
     with Ledger.at(path, witness=witness) as ledger:
         assert ledger.verify().answers == 10
 

@@ -24,7 +24,6 @@ from sordino.losses.loss import PureDP
 from tests.effort import PROFILE, often
 from tests.interruptions import Interruption
 from tests.ledgers import (
-    FRESH,
     LIMIT,
     POINTS,
     WITNESSED,
@@ -32,11 +31,10 @@ from tests.ledgers import (
     claim,
     faults,
     forked,
-    lines,
-    race,
     release,
     report,
     run,
+    two_race,
 )
 from tests.postgres_server import fresh_base, ledger_server
 
@@ -103,16 +101,7 @@ def test_two_processes_never_overspend(
     with Ledger.at(path, witness=witness) as ledger:
         for _ in range(8):
             ledger.reserve(claim(None))
-    children = [
-        FRESH.Process(target=race, args=(path, told, f"r{n}-", 20, witness))
-        for n in range(2)
-    ]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(60)
-    assert [child.exitcode for child in children] == [0, 0]
-    answers = lines(told)
+    answers = two_race(path, told, 20, witness)
     assert len(answers) == len({number for number, _ in answers}) == 20
     with Ledger.at(path, witness=witness) as ledger:
         assert ledger.remaining() == PureDP(0)
