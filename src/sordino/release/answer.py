@@ -117,8 +117,8 @@ def noisy_answer(
     `bins` holds, for each choice, the exact counts of its candidates; `counts` the
     answers to the questions of coverage. Keys that are shown first `ask` for the rest.
     """
-    asked = purchase.plan.question
-    if asked.totals and not asked.by and exact.num_rows != 1:
+    question = purchase.plan.question
+    if question.totals and not question.by and exact.num_rows != 1:
         # how many rows an engine gave may be how many the table has: not to be told
         raise EngineFailure
     shown = exact
