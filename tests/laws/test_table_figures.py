@@ -134,9 +134,9 @@ def drawn(
     words: dict[str, str] = {}
     for _ in range(draws):
         errors = noisy_answer(bought, exact, {}, counts).errors
-        for name in held:
+        for name, each in held.items():
             low, high = (errors[f"{name} {end}"][0].as_py() for end in ("low", "high"))
-            held[name].append(low <= asked.exact(name) <= high)
+            each.append(low <= asked.exact(name) <= high)
             words[name] = read_holds(errors, name)
     return {name: np.array(each) for name, each in held.items()}, words
 
