@@ -18,7 +18,7 @@ import sordino as sd
 from sordino.engines.memory import MemoryEngine
 from sordino.plan.purchase import best_purchase
 from sordino.release.answer import noisy_answer
-from sordino.release.table_figures import CutOff, Lost, read_holds
+from sordino.release.table_figures import CutOff, LostForm, read_holds
 from sordino.session.tables import open_catalog
 from tests.batches import for_each, sampled
 from tests.effort import often
@@ -198,12 +198,12 @@ def test_a_term_that_is_left_out_is_caught(
     assert is_at_least(whole[name], 0.95)
     rows, ids = CutOff.rows_lost, CutOff.ids_lost
 
-    def rows_lost(self: CutOff, promised: int) -> Lost:
+    def rows_lost(self: CutOff, promised: int) -> LostForm:
         if term == "the rows of those who lose more":
             return rows(self, self.cut.most)
         return without(rows(self, promised))
 
-    def without(lost: Lost) -> Lost:
+    def without(lost: LostForm) -> LostForm:
         silent = tuple(0.0 for _ in lost.factors)
         return replace(
             lost, factors=silent, value=lost.value if term == "their noise" else 0.0

@@ -210,18 +210,18 @@ class SampledFrame:
         }
         counts, bars = dict(keys), dict(keys)
         for name, most in self.counts.items():
-            told = _floats(table[name])
+            number = _floats(table[name])
             sd, low, high = (_floats(errors[bar]) for bar in error_names(name))
             drawn = (1 - q) * most
             half = z * z * drawn / 2
-            # (told - t)^2 = d^2 + z^2 (1 - q) most t: the t at both ends, t/q the count
+            # (number - t)^2 = d^2 + z^2 (1 - q) most t: the t at both ends; t/q is told
             below, above = (
-                np.sqrt(np.maximum(half * (2 * told + half) + d**2, 0.0))
-                for d in (told - low, high - told)
+                np.sqrt(np.maximum(half * (2 * number + half) + d**2, 0.0))
+                for d in (number - low, high - number)
             )
-            sd = np.hypot(sd, np.sqrt(drawn * np.maximum(told, 0.0)))
-            parts = (sd, np.maximum(told + half - below, 0.0), told + half + above)
-            counts[name] = pa.array(np.rint(told / q).astype(np.int64))
+            sd = np.hypot(sd, np.sqrt(drawn * np.maximum(number, 0.0)))
+            parts = (sd, np.maximum(number + half - below, 0.0), number + half + above)
+            counts[name] = pa.array(np.rint(number / q).astype(np.int64))
             bars |= Bars(*(part / q for part in parts)).columns(name)
         return pa.table(counts), pa.table(bars)
 

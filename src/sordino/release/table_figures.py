@@ -68,7 +68,7 @@ _MOST: Final = Fraction(9, 20)
 
 @final
 @dataclass(frozen=True)
-class Lost:
+class LostForm:
     """A form in noisy counts of what was cut off: what was lost is no more."""
 
     noises: tuple[Noise, ...]
@@ -117,8 +117,8 @@ class CutOff:
         """Return the chance with which all intervals may miss."""
         return 1 - self.purchase.plan.request.confidence
 
-    def rows_lost(self, promised: int) -> Lost:
-        """Return what bounds the rows that were lost, if nobody lost more than that."""
+    def rows_lost(self, promised: int) -> LostForm:
+        """Return a bound on the rows that were lost, if the promise is kept."""
         more = max(0, promised - self.cut.most)
         return self._form([
             (pair, 1 if pair[0].unit == ROWS else more)
@@ -126,18 +126,20 @@ class CutOff:
             if pair[0].unit == ROWS or (more and _is_beyond(pair[0]))
         ])
 
-    def ids_lost(self) -> Lost:
-        """Return what bounds the ids that lost a row: each is above a limit."""
+    def ids_lost(self) -> LostForm:
+        """Return a bound on the ids that lost a row: each is above a limit."""
         return self._form([
             (pair, 1)
             for pair in self.counts
             if pair[0].unit != ROWS and not _is_beyond(pair[0])
         ])
 
-    def _form(self, terms: Sequence[tuple[tuple[Counted, int], int]]) -> Lost:
+    def _form(self, terms: Sequence[tuple[tuple[Counted, int], int]]) -> LostForm:
         noises = tuple(_noise(self.purchase, count) for (count, _), _ in terms)
         value = sum(number * factor for (_, number), factor in terms)
-        return Lost(noises, tuple(float(factor) for _, factor in terms), float(value))
+        return LostForm(
+            noises, tuple(float(factor) for _, factor in terms), float(value)
+        )
 
     def finish(
         self,
@@ -166,13 +168,13 @@ class CutOff:
                     for place in range(len(columns))
                 ]
         word = _table_word(self.purchase, aggregation)
-        told = [
+        answers = [
             column if bar is None else replace(column, bars=bar)
             for column, bar in zip(columns, bars, strict=True)
         ]
-        return told, ["" if bar is None else word for bar in bars]
+        return answers, ["" if bar is None else word for bar in bars]
 
-    def _bars_together(self, kept: "_Kept", adds: LostAdds, lost: Lost) -> Bars:
+    def _bars_together(self, answer: "_Kept", adds: LostAdds, lost: LostForm) -> Bars:
         """Return bars of an answer of all rows, from one form for either end.
 
         Where surely more than nothing was lost, the exact answer can be near to one of
@@ -180,11 +182,11 @@ class CutOff:
         """
         spent = self.chance / _SPENT
         width = adds.high - adds.low
-        far = max(kept.reach(lost, end, spent) for end in (adds.low, adds.high))
+        far = max(answer.reach(lost, end, spent) for end in (adds.low, adds.high))
         least = 2 * far + width * _reach(lost.noises, lost.factors, spent)
         left = self.chance - spent
         each = left / 2 if width * lost.value < least else min(left, _MOST)
-        return kept.bars(lost, adds, each)
+        return answer.bars(lost, adds, each)
 
     def _bars_apart(
         self,
@@ -226,8 +228,8 @@ class CutOff:
             return None
         (cut, number), confidence = rows[0], request.confidence
         low, *lows = [
-            additive([told], _noise(self.purchase, each), confidence, 0).low[0]
-            for each, told in ((cut, number), *beyond)
+            additive([value], _noise(self.purchase, each), confidence, 0).low[0]
+            for each, value in ((cut, number), *beyond)
         ]
         rows_kept = float(np.sum(as_numpy(table[counts[0]])))
         if low <= 0 or any(lows) or rows_kept <= 0:
@@ -245,7 +247,7 @@ class _Kept:
     place: int
     column: Finished
 
-    def reach(self, lost: Lost, factor: float, chance: Fraction) -> float:
+    def reach(self, lost: LostForm, factor: float, chance: Fraction) -> float:
         """Return how far its noise and so many times that of the lost rows go together.
 
         Either way, but for such a chance.
@@ -259,17 +261,17 @@ class _Kept:
         drawn = _reach((*noises, *lost.noises), together, chance)
         return drawn + float(form.rounding)
 
-    def bars(self, lost: Lost, adds: LostAdds, each: Fraction) -> Bars:
+    def bars(self, lost: LostForm, adds: LostAdds, each: Fraction) -> Bars:
         """Return the bars of all rows; either end misses with such a chance."""
-        kept = self.estimator.finish(self.noisy, 1 - 2 * each)[self.place].bars
+        inner = self.estimator.finish(self.noisy, 1 - 2 * each)[self.place].bars
         values = as_numpy(self.column.values).astype(np.float64)
         low, high = (
             values + factor * lost.value + sign * self.reach(lost, factor, each)
             for factor, sign in ((adds.low, -1), (adds.high, 1))
         )
         # where one side adds nothing the rows kept have the exact law of their lattice
-        low = kept.low if adds.low == 0 else np.minimum(low, kept.low)
-        high = kept.high if adds.high == 0 else np.maximum(high, kept.high)
+        low = inner.low if adds.low == 0 else np.minimum(low, inner.low)
+        high = inner.high if adds.high == 0 else np.maximum(high, inner.high)
         return Bars(self.column.bars.sd, low, high).outward
 
 
