@@ -77,8 +77,8 @@ LONE = {
     "query.sql.statement": "it imports what is slow to load",
     "release.limit_sentences": "what limits do, in sentences of their own",
     "release.margins": "answers of a kind",
-    "session.inspection": "exact counts: apart from all that is released",
     "session.limit_errors": "a law of its own: what limits and noise do together",
+    "session.rehearsal": "what a user calls",
     "session.usages": "what a policy is held against",
 }
 """Files that one other imports, and why each is not a part of it."""

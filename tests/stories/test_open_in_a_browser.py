@@ -40,8 +40,8 @@ def choose(tab: Tab) -> None:
 
 def download(tab: Tab, folder: Path) -> str:
     """Press the last button, and return the file that the browser keeps."""
-    ways = {"behavior": "allow", "downloadPath": str(folder)}
-    browser().ask("Browser.setDownloadBehavior", **ways)
+    running, place = browser(), str(folder)
+    running.ask("Browser.setDownloadBehavior", behavior="allow", downloadPath=place)
     tab.reach("#job button")
     tab.press("Enter", "\r")
     until = time.monotonic() + 60

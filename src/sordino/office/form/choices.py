@@ -199,7 +199,7 @@ class ChosenFile:
         return cls(folder, choices.file, columns, proposal)
 
     @property
-    def used(self) -> dict[str, str]:
+    def usable(self) -> dict[str, str]:
         """Columns that are not left out, and their types."""
         return {name: kind for name, kind in self.columns.items() if kind}
 
@@ -207,7 +207,7 @@ class ChosenFile:
         """Where rows are read; of texts that are not needed shapes are told."""
         declared = {
             name: kind
-            for name, kind in self.used.items()
+            for name, kind in self.usable.items()
             if kind != "text" or name in needed
         }
         path = str(self.folder / self.name)
@@ -217,7 +217,7 @@ class ChosenFile:
 
     def job_text(self, choices: Choices, group: str) -> str:
         """Text of the job that is chosen; limits are by `group`, "" for all rows."""
-        used = self.used
+        used = self.usable
         for name in (choices.id, choices.group, choices.column):
             if name not in {*used, "", ROWS, UNDECIDED}:
                 raise InvalidParameter("a column", name, "is not used", "Choose one.")

@@ -25,8 +25,8 @@ from sordino.office.form.page import (
     MOST_BYTES,
     FormReply,
     first_page,
+    form_sheet,
     reply_to_form,
-    sheet,
 )
 from sordino.office.html.page import form_policy
 from sordino.office.service.listening import Patience, read_body, run_server
@@ -59,7 +59,7 @@ class LocalPage:
     async def answer(self, request: Request) -> Response:
         """Answer a request of the page itself; of any other tell nothing."""
         if not self._is_ours(request):
-            return _nothing()
+            return _not_there()
         if request.method == "GET":
             return await self._work(partial(first_page_reply, self._folder))
         if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
@@ -102,8 +102,8 @@ class LocalPage:
             _LOG.error("%s while the page was made", type(error).__name__)
             return _plain(500, str(EngineFailure()))
         if reply.is_file:
-            return _kept(reply)
-        policy = f"{form_policy(sheet())}; frame-ancestors 'none'"
+            return _download(reply)
+        policy = f"{form_policy(form_sheet())}; frame-ancestors 'none'"
         headers = _HEADERS | {"Content-Security-Policy": policy}
         return Response(reply.content, reply.status, headers, "text/html")
 
@@ -113,7 +113,7 @@ def first_page_reply(folder: Path) -> FormReply:
     return FormReply(200, first_page(folder))
 
 
-def _kept(reply: FormReply) -> Response:
+def _download(reply: FormReply) -> Response:
     headers = _HEADERS | {"Content-Disposition": 'attachment; filename="job.toml"'}
     return Response(reply.content, reply.status, headers, "application/toml")
 
@@ -122,13 +122,13 @@ def _plain(status: int, text: str) -> Response:
     return Response(text, status, _HEADERS, "text/plain")
 
 
-def _nothing() -> Response:
+def _not_there() -> Response:
     return _plain(404, "Nothing is here.")
 
 
 def _tell_nothing(request: Request, error: Exception) -> Response:
     del request, error
-    return _nothing()
+    return _not_there()
 
 
 def application_of(page: LocalPage) -> Starlette:

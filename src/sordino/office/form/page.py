@@ -85,7 +85,7 @@ def reply_to_form(folder: Path, body: bytes) -> FormReply:
     except ValueError:  # of letters, or of numbers of fields
         refusal = InvalidParameter("the form", "a body", "cannot be read", "Go back.")
         return FormReply(400, _page(folder, Choices(), {"form": str(refusal)}))
-    findings = find(folder, choices)
+    findings = follow_choices(folder, choices)
     drafted = findings.drafted
     if drafted is None:
         return FormReply(200, _page(folder, choices, findings.refusals, findings))
@@ -127,7 +127,7 @@ def _attempt(refusals: dict[str, str], place: str, act: Callable[[], _T]) -> _T 
         return None
 
 
-def find(folder: Path, choices: Choices) -> Findings:
+def follow_choices(folder: Path, choices: Choices) -> Findings:
     """Look at the file, draft the job, price it and try limits, as far as it goes."""
     refusals: dict[str, str] = {}
     attempt = partial(_attempt, refusals)
@@ -172,8 +172,8 @@ def _draft(file: ChosenFile, choices: Choices) -> Drafted:
 def _requests(desk: JobDesk, plan: PlannedRelease) -> list[Request]:
     """What is asked, without the limits that may be of another question yet."""
     free = replace(plan, limits=(), coverage=False)
-    asked_for = read_wording(desk.session, free, desk.job).requests
-    return [asked_for] if isinstance(asked_for, Request) else [*asked_for.values()]
+    wording = read_wording(desk.session, free, desk.job).requests
+    return [wording] if isinstance(wording, Request) else [*wording.values()]
 
 
 def _look(
@@ -181,11 +181,11 @@ def _look(
 ) -> Inspection:
     """Look at the file as its curator does; it is looked at anew when it changes."""
     state = (file.folder / file.name).stat()
-    marks = choices.id if choices.id in file.used else UNDECIDED
-    kept = Choices(file=file.name, types=choices.types, id=marks)
+    marks = choices.id if choices.id in file.usable else UNDECIDED
+    chosen = Choices(file=file.name, types=choices.types, id=marks)
     # a group that the question computes is no column of the file
-    own = tuple(each for each in limits if file.used.keys() >= {*each.values})
-    return _inspection(file.folder, kept, own, (state.st_mtime_ns, state.st_size))
+    own = tuple(each for each in limits if file.usable.keys() >= {*each.values})
+    return _inspection(file.folder, chosen, own, (state.st_mtime_ns, state.st_size))
 
 
 @lru_cache(maxsize=32)
@@ -227,14 +227,12 @@ def _suggest(file: ChosenFile, choices: Choices, drafted: Drafted) -> Suggestion
         values = keys if choices.keys and choices.group and not choices.own else {}
         with (trial := rehearsal(session, values=values)).session:
             sample = trial.tables
-    found_of_all = session.suggest(requests[0], budget, sample)
+    tried_all = session.suggest(requests[0], budget, sample)
     # bounds are chosen with the question: limits alone are laid beside one another
     same = tuple(
-        each
-        for each in found_of_all.tried
-        if each.request.columns == requests[0].columns
+        each for each in tried_all.tried if each.request.columns == requests[0].columns
     )
-    return replace(found_of_all, tried=same or found_of_all.tried)
+    return replace(tried_all, tried=same or tried_all.tried)
 
 
 def _cells(plan: PlannedRelease, group: str) -> Any:
@@ -280,10 +278,10 @@ def _page(
         **_of_limits(findings),
         **_of_price(findings, choices),
     )
-    return form_document(language, "From a file to a job", sheet(), content)
+    return form_document(language, "From a file to a job", form_sheet(), content)
 
 
-def sheet() -> str:
+def form_sheet() -> str:
     """Style sheet of forms, which no published page needs."""
     return (files("sordino.office.form") / "form.css").read_text("utf-8")
 
@@ -302,7 +300,7 @@ def _of_file(findings: Findings) -> dict[str, Any]:
             for name, kind in columns[:_MOST_COLUMNS]
         ],
         "more": max(0, len(columns) - _MOST_COLUMNS),
-        "used": [] if file is None else list(file.used),
+        "used": [] if file is None else list(file.usable),
         "numeric": [name for name, kind in columns if kind in {"i64", "f64"}],
         "proposal": None if file is None or file.proposal is None else file.proposal,
         "made": "" if findings.drafted is None else findings.drafted.plan.sql or "",
@@ -371,7 +369,7 @@ def _of_price(findings: Findings, choices: Choices) -> dict[str, Any]:
         return {"priced": False}
     language, (text, desk, plan) = read_language("en"), findings.drafted
     budget: Any = plan.budget
-    one, whole = Odds(budget), Odds(desk.session.budget)
+    single, whole = Odds(budget), Odds(desk.session.budget)
     return {
         "priced": True,
         "rows": [
@@ -392,7 +390,7 @@ def _of_price(findings: Findings, choices: Choices) -> dict[str, Any]:
         "limit": headline(desk.session.budget),
         "picture": people_picture(language, whole),
         "alarms": FALSE_ALARMS,
-        "one": hundred_text(language, one.finds(FALSE_ALARMS)),
+        "one": hundred_text(language, single.finds(FALSE_ALARMS)),
         "whole": hundred_text(language, whole.finds(FALSE_ALARMS)),
         "others": [
             (
