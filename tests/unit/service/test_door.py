@@ -3,6 +3,7 @@
 import inspect
 import json
 import logging
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -423,7 +424,8 @@ def true_bodies(line: Any) -> list[bytes]:
     """Return bodies as a connection writes them: of releases, and of parts."""
     line.view("few", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
     parts = line._desk.price_parts("few", "ward", ["A", None], HALF, "")
-    fields = [{"words": parts.identity.words, "table": "few"}]
+    apart: Mapping[str, Any] = {"words": parts.identity.words, "table": "few"}
+    fields = [apart]
     fields += [
         fields_of(line, query, budget)
         for name, (query, budget) in ASKED.items()

@@ -147,10 +147,10 @@ def test_a_part_is_of_who_paid_for_it(
         part.release(FEW, sd.PureDP(2))
     assert part.remaining == ONE
     assert len(office.session.ledger.entries()) == 1
-    called = part._place
-    unknown = "part is not known to this server"
+    called, unknown = part._place, "part is not known to this server"
     assert unknown in refused(office, "ben", "budget", called)
-    for wrong in ("", "0" * 128, ["x"], 7, {}):
+    strangers: tuple[Any, ...] = ("", "0" * 128, ["x"], 7, {})
+    for wrong in strangers:
         text = refused(office, "ana", "budget", {"part": wrong})
         assert unknown in text
     # words of a part are of no other place
@@ -187,7 +187,8 @@ def test_what_is_no_place_is_refused(
     """Typed, and nothing is charged; Python functions have no door here either."""
     office = Office.open(tmp_path, "ana", session=growing_session(tmp_path))
     ana: Any = office.connect("ana", monkeypatch)
-    for wrong in (3, "2023", [["2023"]] * 11, [3], [["2030"]], [[]], [[None]], [["*"]]):
+    nowhere: tuple[Any, ...] = (3, "2023", [3], [["2030"]], [[]], [[None]], [["*"]])
+    for wrong in (*nowhere, [["2023"]] * 11):
         assert "blocks must" in refused(office, "ana", "budget", {"blocks": wrong})
     for name in ("2030", 3, None):
         with pytest.raises(InvalidParameter, match="blocks must"):
@@ -203,12 +204,10 @@ def test_what_is_no_place_is_refused(
         other.in_blocks("2023")
     coded = sd.table("visits").with_columns(sd.udf(lambda row: row, {"z": "i64"}))
     other.view("coded", coded.enforce(sd.MaxRowsPerID(2)))
-    for ask in (
-        lambda: other.release(sd.table("coded").agg(n=sd.count()), ONE),
-        lambda: other.partition("coded", "ward", ["A"], ONE),
-    ):
-        with pytest.raises(InvalidQuery, match="does not travel"):
-            ask()
+    with pytest.raises(InvalidQuery, match="does not travel"):
+        other.release(sd.table("coded").agg(n=sd.count()), ONE)
+    with pytest.raises(InvalidQuery, match="does not travel"):
+        other.partition("coded", "ward", ["A"], ONE)
     fields = {"words": '["partition",{}]', "table": "visits"}
     assert "words must be those" in refused(plain, "ana", "partition", fields)
     assert office.session.ledger.entries() == plain.session.ledger.entries() == ()
@@ -253,7 +252,7 @@ def measured(seed: int, patch: pytest.MonkeyPatch, folder: Path) -> Iterator[flo
 
 
 def ratios(folder: Path, seeds: range) -> list[float]:
-    found = []
+    found: list[float] = []
     for seed in seeds:
         place = folder / str(seed)
         place.mkdir(parents=True)

@@ -43,7 +43,7 @@ from sordino.office.service.wire import (
     keysets_of,
     other_plan_refusal,
     plan_digest,
-    read_block_fields,
+    read_exposure_fields,
     read_catalog,
     read_entry,
     read_headroom,
@@ -456,14 +456,14 @@ class Connection:
 
     def describe(self) -> Description:
         """Public facts of the tables, what is left, and the releases so far."""
-        told = self._ask("budget", {})
+        sums = self._ask("budget", {})
         described = Description(
             self._desk.catalog.holdings(),
             (),
-            read_loss_fields(told["remaining"]),
+            read_loss_fields(sums["remaining"]),
             self.budget,
             self.history(),
-            *read_block_fields(told),
+            *read_exposure_fields(sums),
             self._desk.book.frame,
         )
         if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types

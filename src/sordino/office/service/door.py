@@ -33,7 +33,7 @@ from sordino.numbers import arguments
 from sordino.office.service.tokens import Holder, TokenFile
 from sordino.office.service.wire import (
     MOST_BYTES,
-    block_fields,
+    exposure_fields,
     body_refusal,
     catalog_fields,
     entry_fields,
@@ -161,8 +161,8 @@ class PaidParts:
     def refuse_more(self, analyst: str, count: int) -> None:
         """Refuse parts that there is no room for, before they are paid for."""
         with self.lock:
-            kept = sum(name == analyst for name, _ in self.desks)
-        if kept + count > self.most:
+            number = sum(name == analyst for name, _ in self.desks)
+        if number + count > self.most:
             raise InvalidParameter(
                 "values",
                 f"{count} more",
@@ -466,7 +466,7 @@ class Service:
         return write_json({
             "spent": spent,
             "remaining": remaining,
-            **block_fields(book),
+            **exposure_fields(book),
         })
 
 
@@ -517,12 +517,12 @@ def _read_parts_words(inquiry: Inquiry) -> Parts:
     """Return the price of parts by their words, refused unless it has these words."""
     written, words = inquiry.fields.words
     desk, name = inquiry.desk, inquiry.fields.text("table")
-    told = read_parts(words, standing_words(desk.catalog))
-    if told.rows.steps or told.rows.table != name:  # a view of who asks
+    rows, by, values, budget = read_parts(words, standing_words(desk.catalog))
+    if rows.steps or rows.table != name:  # a view of who asks
         with desk.catalog.explain_refusals():
-            desk = replace(desk, catalog=desk.catalog.with_view(name, told.rows))
+            desk = replace(desk, catalog=desk.catalog.with_view(name, rows))
     why = inquiry.fields.details["why"]
-    parts = desk.price_parts(name, told.by, told.values, told.budget, why)
+    parts = desk.price_parts(name, by, values, budget, why)
     _refuse_other_words(parts.identity, written, "partition")
     return parts
 

@@ -114,8 +114,8 @@ def read_entry(fields: Any) -> Entry:
     })
 
 
-def block_fields(book: Book) -> dict[str, Any]:
-    """Return what is left of the blocks that are read, and who is in several."""
+def exposure_fields(book: Book) -> dict[str, Any]:
+    """Return the sums of the blocks that are read, and of people in several."""
     blocks = [
         [
             *(block.name, block.opened.isoformat()),
@@ -131,8 +131,8 @@ def block_fields(book: Book) -> dict[str, Any]:
     return {"blocks": blocks, "exposures": exposures}
 
 
-def read_block_fields(fields: Any) -> tuple[tuple[Block, ...], Windows]:
-    """Inverse of `block_fields`."""
+def read_exposure_fields(fields: Any) -> tuple[tuple[Block, ...], Windows]:
+    """Inverse of `exposure_fields`."""
     blocks = tuple(
         Block(name, datetime.fromisoformat(opened), *map(read_loss_fields, losses))
         for name, opened, *losses in fields["blocks"]
