@@ -25,8 +25,8 @@ YEARS: Final = ["2023", "2024", "2025"]
 LIMITED: Final = (
     sd
     .table("visits")
-    .filter(sd.col("days") > 1)
     .enforce(sd.MaxRowsPerID(3), sd.MaxGroupsPerID("ward", 1))
+    .filter(sd.col("days") > 1)
 )
 FEW: Final = sd.table("few").agg(n=sd.count(), days=sd.mean("days", 0, 8))
 FEWER: Final = sd.table("fewer")
@@ -111,7 +111,6 @@ def test_everywhere_is_as_in_a_session(
     assert release.table == here.release(query, ONE, key="k").table
     assert release.table == here.answer("k").table
     assert release.proof == price.proof
-    # filters that stand last in a view and behind it: one survey, as it is read there
     more = query.rows.filter(sd.col("days") > 4)
     lasts = {"one": query, "two": more.agg(n=sd.count())}
     if name == "a part by rows":
@@ -132,6 +131,23 @@ def refused(office: Office, name: str, verb: str, fields: Any) -> str:
     assert reply.status == 400, reply
     text: str = json.loads(reply.content)["refusal"]["text"]
     return text
+
+
+def test_views_are_planned_as_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that leave out each other's rows share a measurement, as their steps do."""
+    ana = Office.open(tmp_path, "ana").connect("ana", monkeypatch)
+    rows = sd.table("visits").enforce(sd.MaxRowsPerID(3))
+    views = {f"day {day}": rows.filter(sd.col("days") == day) for day in (1, 2, 5)}
+    for name, view in views.items():
+        ana.view(name, view)
+    by_name = {name: sd.table(name).agg(n=sd.count()) for name in views}
+    by_steps = {name: view.agg(n=sd.count()) for name, view in views.items()}
+    own = open_session(tmp_path, analyst="ana")
+    proof = own.price_all(by_steps, ONE).proof
+    assert ana.price_all(by_name, ONE).proof == proof
+    assert [*ana.release_all(by_name, ONE)] == [*views]
 
 
 def test_a_part_is_of_who_paid_for_it(

@@ -33,10 +33,10 @@ from sordino.numbers import arguments
 from sordino.office.service.tokens import Holder, TokenFile
 from sordino.office.service.wire import (
     MOST_BYTES,
-    exposure_fields,
     body_refusal,
     catalog_fields,
     entry_fields,
+    exposure_fields,
     headroom_fields,
     loss_fields,
     other_plan_refusal,
