@@ -299,6 +299,8 @@ def test_tokens(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.ask("ana", "budget", {}).status == 200
     with pytest.raises(InvalidJob, match="one limit"):
         make_token(office.path, "ana", '{ epsilon = "60" }', None)
+    with pytest.raises(InvalidJob, match="must have no colon"):
+        make_token(office.path, "ana: monday", '{ epsilon = "1" }', None)
     office.change('analyst = "ana"', 'revoked = true\nanalyst = "ana"')
     with pytest.raises(InvalidParameter, match="was revoked"):
         ana.release(COUNT, HALF, key="mine")
