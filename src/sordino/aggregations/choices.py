@@ -250,8 +250,9 @@ class QuantileChoice(AbstractChoice):
         nearer = self._reach(mechanism, confidence) if self.is_told else reach
         remark = f"told to ±{nearer:.3g} ranks" if nearer < reach else ""
         if not self.is_told:
-            why = f"more than {MOST_TOLD} quantiles" if self.has_ends else "no numbers"
-            remark = f"values have no interval, being {why}"
+            many = f"more than {MOST_TOLD} were asked"
+            why = many if self.has_ends else "they are no numbers"
+            remark = f"values have no interval: {why}"
         return Expected(scale * math.sqrt(2), reach, "ranks", remark)
 
     def _sure_reach(self, mechanism: Any, confidence: Fraction) -> float:
