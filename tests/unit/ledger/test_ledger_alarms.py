@@ -157,7 +157,7 @@ def _nested(depth: int, ask: Callable[[], object]) -> object:
 
 @pytest.mark.parametrize(
     ("first", "step"),
-    [(230, 9), pytest.param(400, often(4, 1), marks=pytest.mark.slow)],
+    [(230, 9), pytest.param(400, often(11, 1), marks=pytest.mark.slow)],
 )
 def test_a_release_from_any_depth(tmp_path: Path, first: int, step: int) -> None:
     """What is charged is answered, and nothing is damaged; others append meanwhile."""
