@@ -8,6 +8,7 @@ PEERS := .venv/.peers
 TUMULT := .venv/tumult/.ready
 PYRIGHT := .venv/.pyright
 BROWSER := .venv/.browser
+SITE := .venv/.site
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
 NEWEST := build/newest
@@ -29,7 +30,7 @@ SEED ?= 1
 AUDIT_MINUTES ?= 15
 
 .PHONY: help venv demo test lint check fast bench coverage audit evening night mutants proofs wheel \
-	pythons picture format clean
+	pythons picture pictures docs format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -103,6 +104,12 @@ pythons: $(READY)  ## try the wheel on every Python that pyproject.toml names
 picture: $(READY) $(BROWSER)  ## make the picture of a report that README shows
 	@$(BIN)/python -m tests.browser.front_page
 
+pictures: $(READY)  ## draw the pictures of docs/understand.md
+	@$(BIN)/python -m tests.site.drawings
+
+docs: $(READY) $(SITE)  ## build the site of these pages, with search, in build/site
+	@$(BIN)/python -m tests.site build/site
+
 format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --quiet --fix --exit-zero
@@ -147,4 +154,8 @@ $(PYRIGHT): $(PACKAGES) requirements/pyright.txt
 $(BROWSER): $(PACKAGES) requirements/browser.txt
 	@$(PIP) install --no-deps -r requirements/browser.txt > .venv/browser.log 2>&1 || \
 		echo "NO BROWSER: axe-core cannot be installed here (.venv/browser.log)"
+	@touch $@
+
+$(SITE): $(PACKAGES) requirements/site.txt
+	@$(PIP) install -c $(PINS) -r requirements/site.txt
 	@touch $@

@@ -12,6 +12,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from tests import seeded_bits
 from tests.effort import EXAMPLES, PROFILE
 
 SPARK = "frame of Spark"
@@ -40,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (sample := cases[0].get_closest_marker("sampled")) is not None:
             for case in sorted(cases, key=_lot)[sample.args[0] :]:
                 case.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(tryfirst=True)  # before what a test needs is made
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Draw the noise of a test from its name."""
+    seeded_bits.begin(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)

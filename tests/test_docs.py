@@ -15,6 +15,8 @@ from tests.batches import for_each
 from tests.decisions import FOLDER, index
 from tests.machine_checked import statements
 from tests.mutants.planted import PLANTED
+from tests.site import drawings, messages
+from tests.site.links import broken_links, pages, records, sections
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sordino"
@@ -143,6 +145,30 @@ def test_every_decision_is_in_the_index() -> None:
     assert (FOLDER / "README.md").read_text(encoding="utf-8") == text
     links = set(re.findall(r"\]\((\d[\w.-]+\.md)\)", text))
     assert links == {path.name for path in FOLDER.glob("[0-9]*.md")}
+
+
+def test_every_link_leads_somewhere() -> None:
+    """To a file that is there, and a heading that the page has."""
+    wrong = {str(page.relative_to(ROOT)): broken_links(page) for page in pages()}
+    assert {page: links for page, links in wrong.items() if links} == {}
+
+
+def test_every_page_has_its_place_on_the_site() -> None:
+    placed = [page for own in sections().values() for page in own]
+    assert len(placed) == len(set(placed))
+    assert {*placed, ROOT / "README.md"} == set(pages()) - records()
+
+
+def test_the_front_page_is_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
+def test_pages_that_are_made_are_those_of_today() -> None:
+    """Messages of the docstrings, pictures of the code: make pictures."""
+    assert messages.PAGE.read_text(encoding="utf-8") == messages.page()
+    for picture in drawings.PICTURES:
+        file = drawings.FOLDER / f"{picture.__name__}.svg"
+        assert file.read_text(encoding="utf-8") == drawings.draw(picture)
 
 
 def test_every_room_has_its_law() -> None:

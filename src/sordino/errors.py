@@ -79,12 +79,19 @@ class SordinoError(Exception):
 
 @final
 class WeakBudget(UserWarning):
-    """A session's budget is so large that it protects hardly anybody."""
+    """A session's budget is so large that it protects hardly anybody.
+
+    Remedy: Take a smaller budget: `loss.explain()` says what an attacker can do with
+    this one. To learn without a budget, use `sordino.rehearsal`.
+    """
 
 
 @final
 class InvalidParameter(SordinoError, ValueError):
     """A public argument is out of range, of the wrong type, or senseless.
+
+    Remedy: Give the argument that the message names a value that it admits. Write a
+    number as an integer or as text, "0.1": it is then exact.
 
     >>> raise InvalidParameter("scale", -1, "must be positive", "Use scale=1.")
     Traceback (most recent call last):
@@ -107,12 +114,18 @@ class InvalidParameter(SordinoError, ValueError):
 
 @final
 class InvalidData(SordinoError, ValueError):
-    """A value handed to a mechanism is outside its input domain; it is not shown."""
+    """A value handed to a mechanism is outside its input domain; it is not shown.
+
+    Remedy: Convert the values first: their type and their width must be those of the
+    mechanism, and none may be missing or NaN where it admits none.
+    """
 
 
 @final
 class UnknownName(SordinoError, ValueError):
     """A table or a column that does not exist, with the names that come near.
+
+    Remedy: Take a name that the message offers; `session.describe()` lists all of them.
 
     >>> raise UnknownName("column", "aeg", ["age"])
     Traceback (most recent call last):
@@ -132,7 +145,16 @@ class UnknownName(SordinoError, ValueError):
 
 @final
 class InvalidQuery(SordinoError, ValueError):
-    """A question that has no sound answer as it stands, and what to do about it."""
+    """A question that has no sound answer as it stands.
+
+    Remedy: Add what the message asks for: a limit on what one id contributes
+    (`enforce`), bounds of a value, a rule for missing values (`nulls=`), public keys,
+    or a delta.
+
+    >>> raise InvalidQuery("nothing bounds the values of sum('days')", "Give two.")
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: nothing bounds the values of sum('days'). Give two.
+    """
 
     problem = ""
     needs: tuple[str, ...] = ()
@@ -147,6 +169,10 @@ class InvalidQuery(SordinoError, ValueError):
 @final
 class InvalidSQL(SordinoError, ValueError):
     """A text of SQL that is not understood in full, or means something else here.
+
+    Remedy: Rewrite the part that is marked (`line`, `column`), as the message says.
+    What is not SQL, such as a limit, is an argument of `session.sql` or an option of
+    `sordino sql`.
 
     >>> remedy = "Write AVG(CLAMP(age, 0, 99))."
     >>> text = "SELECT AVG(age) FROM members"
@@ -184,6 +210,9 @@ class InvalidSQL(SordinoError, ValueError):
 class InvalidJob(SordinoError, ValueError):
     """A job file says something that cannot be meant; nothing was opened or charged.
 
+    Remedy: Change the file at the place that is named, and run `sordino check`: it
+    reads the whole file, and charges nothing.
+
     >>> raise InvalidJob("releases.wards", "has no budget", 'Add budget.epsilon = "1".')
     Traceback (most recent call last):
     sordino.errors.InvalidJob: releases.wards has no budget. Add budget.epsilon = "1".
@@ -197,6 +226,8 @@ class InvalidJob(SordinoError, ValueError):
 @final
 class InvalidPolicy(SordinoError, ValueError):
     """A policy says what cannot be meant, or is not to be obeyed; nothing was charged.
+
+    Remedy: Its officer writes it anew and signs it with `sordino policy sign`.
 
     >>> raise InvalidPolicy("policy.toml", "is not signed", "Ask its officer.")
     Traceback (most recent call last):
@@ -212,6 +243,9 @@ class InvalidPolicy(SordinoError, ValueError):
 class InvalidLabel(SordinoError, ValueError):
     """A file carries no label, or one that cannot be read or belongs to another file.
 
+    Remedy: Ask who published the file for it; a file that was saved again has lost its
+    label.
+
     >>> raise InvalidLabel("wards.csv", "carries no label")
     Traceback (most recent call last):
     sordino.errors.InvalidLabel: wards.csv carries no label. Ask who published it.
@@ -225,12 +259,18 @@ class InvalidLabel(SordinoError, ValueError):
 
 @final
 class BudgetExceeded(SordinoError, RuntimeError):
-    """A release that costs more than what is left; nothing was charged."""
+    """A release that costs more than what is left; nothing was charged.
+
+    Remedy: Ask for less: `session.what_if(query, budget)` says what fits. An answer
+    that was paid for under a key is given again at no cost.
+    """
 
 
 @final
 class PolicyRefusal(SordinoError, RuntimeError):
     """A release that a rule of the policy does not allow; nothing was charged.
+
+    Remedy: Ask as the `rule` allows, or ask the officer for another policy.
 
     >>> rule = "release.epsilon = 1"
     >>> raise PolicyRefusal(rule, "this costs epsilon = 2", "Ask for less.")
@@ -248,7 +288,10 @@ class PolicyRefusal(SordinoError, RuntimeError):
 
 @final
 class SessionMoved(SordinoError, RuntimeError):
-    """A session outside the process that made it would spend its budget again."""
+    """A session outside the process that made it would spend its budget again.
+
+    Remedy: Make a session in each process, all of them on one ledger.
+    """
 
     def __init__(self, how: str, what: str = "session") -> None:
         super().__init__(
@@ -260,6 +303,8 @@ class SessionMoved(SordinoError, RuntimeError):
 @final
 class LedgerDamaged(SordinoError, RuntimeError):
     """A ledger was changed, cut, mixed up or rolled back; nothing was charged.
+
+    Remedy: Keep the file, and restore it with its witness: `sordino ledger restore`.
 
     >>> str(LedgerDamaged("clinic.ledger", "record 7 is not what was written"))[:57]
     'the ledger clinic.ledger is not to be trusted: record 7 i'
@@ -275,7 +320,11 @@ class LedgerDamaged(SordinoError, RuntimeError):
 
 @final
 class LedgerUnavailable(SordinoError, RuntimeError):
-    """A ledger could not be written to; a charge may have been made, no answer left."""
+    """A ledger could not be written to; a charge may have been made, no answer left.
+
+    Remedy: Mend what the message names, then ask again with the same key: whatever was
+    charged is not charged twice.
+    """
 
     def __init__(self, path: object, problem: str, remedy: str) -> None:
         super().__init__(f"the ledger {path} {problem}. {remedy}")
@@ -283,7 +332,11 @@ class LedgerUnavailable(SordinoError, RuntimeError):
 
 @final
 class AnswerLost(SordinoError, RuntimeError):
-    """A charged request whose answer was never stored, and was computed twice."""
+    """A charged request whose answer was never stored, and was computed twice.
+
+    Remedy: Ask again later with the same key; with another key the request is charged
+    anew.
+    """
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -296,6 +349,9 @@ class AnswerLost(SordinoError, RuntimeError):
 @final
 class AnswerTooLarge(SordinoError, RuntimeError):
     """A charged answer of more bytes than a ledger keeps, which lies in files.
+
+    Remedy: Read the files in its `folder`; next time, `session.release_files` writes
+    files.
 
     >>> raise AnswerTooLarge(20_000_000, 2**30, "clinic.ledger-answer-7")
     Traceback (most recent call last):
@@ -315,7 +371,11 @@ class AnswerTooLarge(SordinoError, RuntimeError):
 
 @final
 class EngineFailure(SordinoError, RuntimeError):
-    """An engine could not finish; what it said may quote data and is kept back."""
+    """An engine could not finish; what it said may quote data and is kept back.
+
+    Remedy: Free memory or disk, see that the source can be read, and ask again with the
+    same key.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -331,7 +391,7 @@ class EngineFailure(SordinoError, RuntimeError):
 class ProofRefused(SordinoError, RuntimeError):
     """A charge that the kernel refuses: our error, and nothing was charged.
 
-    Its `certificate` is for a report.
+    Remedy: Report it, with its `certificate`, which holds no data.
     """
 
     def __init__(self, why: str, certificate: str) -> None:
@@ -348,12 +408,18 @@ class ProofRefused(SordinoError, RuntimeError):
 
 @final
 class EntropyUnavailable(SordinoError, RuntimeError):
-    """A system that gave no random bits, so that nothing was drawn."""
+    """A system that gave no random bits, so that nothing was drawn.
+
+    Remedy: Mend the source of random bits of the system, and ask again with the same
+    key.
+    """
 
 
 @final
 class EngineUnavailable(SordinoError, RuntimeError):
     """An engine cannot begin: nothing private was read, and nothing charged.
+
+    Remedy: Mend what the message names, and ask again.
 
     >>> raise EngineUnavailable("No space left on device")
     Traceback (most recent call last):
@@ -369,6 +435,8 @@ class EngineUnavailable(SordinoError, RuntimeError):
 @final
 class ServerUnavailable(SordinoError, RuntimeError):
     """A server of requests that cannot be reached, or serves no more of them now.
+
+    Remedy: Ask again later, with the same key: an answer that was paid for is kept.
 
     >>> raise ServerUnavailable("clinic.example:8443", "cannot be reached")
     Traceback (most recent call last):
@@ -386,7 +454,10 @@ class ServerUnavailable(SordinoError, RuntimeError):
 
 @final
 class OutputFailure(SordinoError, RuntimeError):
-    """A file could not be written; the answer is paid for, and kept."""
+    """A file could not be written; the answer is paid for, and kept.
+
+    Remedy: Make room, and ask again in the same way: it costs nothing.
+    """
 
     def __init__(
         self,
@@ -399,7 +470,10 @@ class OutputFailure(SordinoError, RuntimeError):
 
 @final
 class MissingDependency(SordinoError, ImportError):
-    """An optional package is needed for this call and is not installed."""
+    """An optional package is needed for this call and is not installed.
+
+    Remedy: Install the extra that the message names.
+    """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         remedy = f"Install it: pip install 'sordino[{extra}]'."

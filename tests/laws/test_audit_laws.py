@@ -19,8 +19,9 @@ import sordino as sd
 from sordino.auditing import black_box
 from sordino.errors import InvalidData, InvalidParameter
 from tests.batches import for_each, sampled
+from tests.effort import SEED
 
-RNG: Final = np.random.default_rng()
+RNG: Final = np.random.default_rng(SEED)
 SURE: Final = "0.999999999"
 SEEN: Final = "0.999"
 Run = Callable[..., Any]

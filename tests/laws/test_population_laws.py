@@ -17,7 +17,7 @@ import sordino as sd
 from sordino.noise.sampling.bits import Bits
 from sordino.release.independence import compare_tables, noise_of_counts
 from tests.batches import for_each
-from tests.effort import often
+from tests.effort import SEED, often
 from tests.statistics import is_at_least, is_at_most
 
 Floats = NDArray[np.float64]
@@ -142,7 +142,7 @@ DEVIATION: Final = 6.0
 
 def draw_noise(tables: int, cells: int, bits: Any) -> Floats:
     del bits
-    return np.random.default_rng().normal(0, DEVIATION, (tables, cells))
+    return np.random.default_rng([SEED, 31]).normal(0, DEVIATION, (tables, cells))
 
 
 def rejected(size: int, dependence: float, draw: Any = draw_noise) -> Any:

@@ -4,7 +4,6 @@ Python looks for signals after calls, when a function begins and when a loop goe
 The tests raise there, one place after another.
 """
 
-import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,7 +16,7 @@ from sordino.errors import AnswerLost, SordinoError
 from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import PureDP
-from tests.effort import often
+from tests.effort import SEED, often
 from tests.interruptions import Interruption
 from tests.ledgers import claim
 
@@ -62,7 +61,7 @@ def test_an_interruption_at_any_place(
     handle = Ledger.at(path, witness=witness, world=IMPATIENT)
     other = Ledger.at(path, witness=witness, world=IMPATIENT)
     interrupted = 0
-    for at in range(1 + os.getpid() % step, most, step):
+    for at in range(1 + SEED % step, most, step):
         try:
             with Interruption(at).armed():
                 everything(handle, f"k{at}")
@@ -118,7 +117,7 @@ def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
     """Signals that come from outside, at instants that nobody chose."""
     path = tmp_path / "a"
     ledger = Ledger.at(path, MANY, create=True, world=IMPATIENT)
-    noise = int.from_bytes(os.urandom(4), "big")
+    noise = SEED
 
     before = signal.signal(signal.SIGALRM, _stop)
     caught = 0
