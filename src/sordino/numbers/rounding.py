@@ -185,11 +185,9 @@ def _round(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
     # Python's quotient is correctly rounded, so one step is enough
     numerator, denominator = nearest.as_integer_ratio()
     error = numerator * value.denominator - value.numerator * denominator
-    return nearest if error * towards >= 0 else _beside(nearest, towards)
-
-
-def _beside(value: float, towards: Literal[1, -1]) -> float:
-    return math.nextafter(value, math.inf * towards)
+    return (
+        nearest if error * towards >= 0 else math.nextafter(nearest, math.inf * towards)
+    )
 
 
 def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
@@ -214,8 +212,9 @@ def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
     size = exponent + abs(mantissa).bit_length()
     if abs(size) < _NORMAL:  # a mantissa is rounded as the number is
         nearest = float(mantissa)
-        low = (int(nearest) - mantissa) * towards < 0
-        return math.ldexp(_beside(nearest, towards) if low else nearest, exponent)
+        if (int(nearest) - mantissa) * towards < 0:
+            nearest = math.nextafter(nearest, math.inf * towards)
+        return math.ldexp(nearest, exponent)
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
     return _round(Fraction(mantissa) * Fraction(2) ** exponent, towards)
 

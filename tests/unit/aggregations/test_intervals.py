@@ -1,5 +1,6 @@
 """Intervals hold what lies within the reach of the noise, and little more."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -449,7 +450,7 @@ def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> Non
     variance = c / n - ((b / 2 + c) / n) ** 2
     # what is told hardly differs between releases: a thousand are enough for its mean
     x, y, z = a[:1000], b[:1000], c[:1000]
-    noisy, bars_of = {
+    cases: dict[str, tuple[Any, Callable[[], Bars]]] = {
         "additive": (b, lambda: additive(y, noise, "0.9")),
         "linear": (
             a + 2 * b,
@@ -467,7 +468,8 @@ def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> Non
             np.sqrt(variance),
             lambda: spread_bars(sums(x, y, z, noise=noise), *MOMENTS, "0.9").root,
         ),
-    }[kind]
+    }
+    noisy, bars_of = cases[kind]
     found, told = float(np.std(noisy)), float(np.mean(bars_of().sd))
     assert found == pytest.approx(told, rel=0.03)
     assert found != pytest.approx(told * 1.065, rel=0.03)

@@ -264,7 +264,7 @@ def _rows_move_ends_by_half(patch: pytest.MonkeyPatch) -> None:
         (["0.5"], 3, often(2, 3), 1, None),
         (["0.5"], 2, 1, 2, None),
         (["1/3", "2/3"], 2, often(2, 3), 1, None),
-        (["0.5"], 3, often(2, 3), 1, _rows_move_ends_by_half),
+        (["0.5"], 3, 3, 1, _rows_move_ends_by_half),
     ],
 )
 def test_ends_cost_their_rate(

@@ -87,7 +87,7 @@ QUESTIONS: dict[str, Any] = {
 }
 
 
-@sampled(3)
+@sampled(3, 6)
 @for_each("epsilon", ["0.01", 1, 100])
 @for_each("asked", QUESTIONS)
 def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
