@@ -72,7 +72,7 @@ from sordino.session.charging import (
     guard_call,
     request_identity,
 )
-from sordino.session.description import Description
+from sordino.session.description import Description, print_unused
 from sordino.session.executor import (
     Desk,
     Outlook,
@@ -466,8 +466,7 @@ class Connection:
             *read_exposure_fields(sums),
             self._desk.book.frame,
         )
-        if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
-            print(described)  # noqa: T201 what describing is for
+        print_unused(described, sys._getframe(1))  # noqa: SLF001 the line that asks
         return described
 
     def history(self) -> tuple[Entry, ...]:
