@@ -119,7 +119,7 @@ def test_what_is_spilled_goes_with_the_session(large: pa.Table) -> None:
 @pytest.mark.slow
 def test_the_end_of_a_session_is_the_end_of_its_folder(large: pa.Table) -> None:
     """A session that nobody holds, and one that was closed, leave nothing behind."""
-    kept, dropped = opened(ROWS), opened(large, memory_limit="100MB", threads=1)
+    kept, dropped = (opened(large, memory_limit="100MB", threads=1) for _ in range(2))
     folders = [folder_of(one) for one in (kept, dropped)]
     counted(kept)
     counted(dropped)
