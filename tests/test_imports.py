@@ -19,6 +19,8 @@ WAITING: Final = {
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
     ("ledger.places", "ledger.server_store"): "brings psycopg",
     ("office.cli.serving", "office.service.listening"): "brings uvicorn",
+    ("office.cli.opening", "office.form.loopback"): "brings uvicorn",
+    ("office.cli.opening", "office.service.listening"): "brings uvicorn",
     ("ledger.places", "ledger.http_witness"): "brings ssl",
     (
         "data.tables",

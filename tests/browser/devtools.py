@@ -45,7 +45,7 @@ _FLAGS: Final = (
     "--disable-sync",
     "--hide-scrollbars",
     "--force-color-profile=srgb",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )
 _AXE: Final = "axe_playwright_python"

@@ -9,7 +9,9 @@ A test asks that there are no problems, and for the figures and words it knows o
 import base64
 import json
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -26,7 +28,10 @@ _LOADED: Final = """new Promise(done => document.readyState === "complete"
     ? done() : addEventListener("load", () => done()))"""
 _PAPER: Final = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
 """A4, in inches."""
-_TAB: Final = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+_POLLS: Final = 1200
+_FIND: Final = "document.querySelector"
+_CODES: Final = {"Tab": 9, "Enter": 13, " ": 32, "ArrowDown": 40}
+"""Of keys, by their names."""
 
 
 class View(NamedTuple):
@@ -88,8 +93,8 @@ def look_at(page: Path | str, *, pictures: bool = False) -> Sight:
 
 
 @dataclass(frozen=True)
-class _Tab:
-    """A page in the browser, and what it said and asked for."""
+class Tab:
+    """A page in the browser, what it said and asked for, and the keys of a person."""
 
     browser: Browser
     session: str
@@ -99,6 +104,52 @@ class _Tab:
     def ask(self, method: str, **parameters: Any) -> Message:
         """Send a command to this page."""
         return self.browser.ask(method, self.session, self._hear, **parameters)
+
+    def bring_eyes(self) -> None:
+        """Wait until a page is there, and bring our eyes to it."""
+        self.ask("Runtime.evaluate", expression=_LOADED, awaitPromise=True)
+        frame = self.ask("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        world = self.ask("Page.createIsolatedWorld", frameId=frame)
+        self.world.append(world["executionContextId"])
+        self.see(_EYES)
+        self.see(axe())
+
+    def look(self, *, pictures: bool = False) -> Sight:
+        """Return what is seen of the page as it is now."""
+        return _seen(self, pictures=pictures)
+
+    def press(self, key: str, text: str = "", *, times: int = 1) -> None:
+        """Press a key, as often as is said."""
+        code = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES.get(key, 0)}
+        for _ in range(times):
+            typed = {"text": text} if text else {}
+            kind = "keyDown" if text else "rawKeyDown"
+            self.ask("Input.dispatchKeyEvent", type=kind, **code, **typed)
+            self.ask("Input.dispatchKeyEvent", type="keyUp", **code)
+
+    def reach(self, what: str) -> None:
+        """Press the tabulator until an element has the focus, by a selector of CSS."""
+        for _ in range(_TABS):
+            self.press("Tab")
+            if self.see(f"!!document.activeElement?.matches({what!r})"):
+                return
+        raise AssertionError(f"the keyboard does not reach {what}")
+
+    def follow(self, what: str) -> None:
+        """Press Enter where the focus is, and wait for the page that has an element."""
+        self.see("document.documentElement.dataset.old = 'yes'")
+        self.press("Enter", "\r")
+        fresh = f"!document.documentElement.dataset.old && !!{_FIND}({what!r})"
+        for _ in range(_POLLS):
+            answer = self.ask("Runtime.evaluate", expression=fresh, returnByValue=True)
+            if answer["result"].get("value") is True:
+                return self.bring_eyes()
+            time.sleep(0.05)
+        raise AssertionError(f"no page with {what} came")
+
+    def type(self, text: str) -> None:
+        """Type a text where the focus is."""
+        self.ask("Input.insertText", text=text)
 
     def see(self, expression: str) -> Any:
         """Return what an expression is in the world of our own."""
@@ -150,32 +201,36 @@ _SPEAKERS: Final[dict[str, tuple[str, Callable[[Message], str]]]] = {
 
 def _look(path: Path, *, pictures: bool) -> Sight:
     """Open a page, look at it in every view, and close it."""
-    checker, running = axe(), browser()
+    with open_page(path.resolve().as_uri()) as tab:
+        return tab.look(pictures=pictures)
+
+
+@contextmanager
+def open_page(address: str) -> Generator[Tab]:
+    """Open a page, to use it as a person does and to look at it, and close it."""
+    axe()  # without it nothing is looked at
+    running = browser()
     target = running.ask("Target.createTarget", url="about:blank")["targetId"]
     session = running.ask("Target.attachToTarget", targetId=target, flatten=True)
-    tab = _Tab(running, session["sessionId"])
+    tab = Tab(running, session["sessionId"])
     try:
-        _open(tab, path, checker)
-        return _seen(tab, pictures=pictures)
+        _open(tab, address)
+        yield tab
     finally:
         running.ask("Target.closeTarget", targetId=target)
 
 
-def _open(tab: _Tab, path: Path, checker: str) -> None:
-    """Load a page, and bring our eyes."""
-    for domain in ("Runtime", "Log", "Network"):
+def _open(tab: Tab, address: str) -> None:
+    """Load a page."""
+    for domain in ("Runtime", "Log", "Network", "Page"):
         tab.ask(f"{domain}.enable")
     tab.ask("Emulation.setFocusEmulationEnabled", enabled=True)
-    loaded = tab.ask("Page.navigate", url=path.resolve().as_uri())
-    assert "errorText" not in loaded, f"{path}: {loaded['errorText']}"
-    tab.ask("Runtime.evaluate", expression=_LOADED, awaitPromise=True)
-    world = tab.ask("Page.createIsolatedWorld", frameId=loaded["frameId"])
-    tab.world.append(world["executionContextId"])
-    tab.see(_EYES)
-    tab.see(checker)
+    loaded = tab.ask("Page.navigate", url=address)
+    assert "errorText" not in loaded, f"{address}: {loaded['errorText']}"
+    tab.bring_eyes()
 
 
-def _seen(tab: _Tab, *, pictures: bool) -> Sight:
+def _seen(tab: Tab, *, pictures: bool) -> Sight:
     first = VIEWS[0]
     _turn_to(tab, first, 900)
     tab.tell("script", first.name, tab.see("eyes.live()"))
@@ -210,7 +265,7 @@ def _seen(tab: _Tab, *, pictures: bool) -> Sight:
     )
 
 
-def _turn_to(tab: _Tab, view: View, height: int) -> None:
+def _turn_to(tab: Tab, view: View, height: int) -> None:
     tab.ask(
         "Emulation.setDeviceMetricsOverride",
         width=view.width,
@@ -222,7 +277,7 @@ def _turn_to(tab: _Tab, view: View, height: int) -> None:
     tab.ask("Emulation.setEmulatedMedia", media=view.medium, features=[scheme])
 
 
-def _judge(tab: _Tab, view: View) -> None:
+def _judge(tab: Tab, view: View) -> None:
     """Look at a page in one view, with all its folds open."""
     _turn_to(tab, view, 900)
     _turn_to(tab, view, min(max(tab.see("eyes.unfold()"), 900), _TALLEST))
@@ -234,13 +289,12 @@ def _judge(tab: _Tab, view: View) -> None:
             tab.tell(rule, view.name, [text])
 
 
-def _walk(tab: _Tab, view: str) -> int:
+def _walk(tab: Tab, view: str) -> int:
     """Press the tabulator from stop to stop; tell what it misses or does not show."""
     count: int = tab.see("eyes.counted()")
     reached = set()
     for _ in range(min(count, _TABS) + 2):
-        tab.ask("Input.dispatchKeyEvent", type="rawKeyDown", **_TAB)
-        tab.ask("Input.dispatchKeyEvent", type="keyUp", **_TAB)
+        tab.press("Tab")
         stop = tab.see("eyes.focused()")
         reached.add(stop["place"])
         if stop["place"] >= 0 and not stop["seen"]:
@@ -253,5 +307,5 @@ def _walk(tab: _Tab, view: str) -> int:
     return count
 
 
-def _picture(tab: _Tab) -> bytes:
+def _picture(tab: Tab) -> bytes:
     return base64.b64decode(tab.ask("Page.captureScreenshot")["data"])

@@ -88,6 +88,7 @@ class HttpStore(AbstractStore):
         self._world = world
         self._reading = reading
         self._connection: http.client.HTTPConnection | None = None
+        self._process = os.getpid()
         self._known = NOTHING
         """The newest head that it told."""
         self._head: Head | None = None
@@ -276,6 +277,8 @@ class HttpStore(AbstractStore):
         headers = {"Content-Length": str(len(body))} if method != "GET" else {}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
+        if os.getpid() != self._process:  # a fork: its parent goes on with the other
+            self._connection, self._process = None, os.getpid()
         # kept only while nothing is under way: what is cut short is never read on
         connection, self._connection = self._connection or self._connect(), None
         try:

@@ -270,8 +270,15 @@ def best_bundle(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
     apart = _best_apart(named, catalog, budget, weights)
+    planned = [purchase.plan for purchase in apart.purchases.values()]
     # of rows charged one by one a certificate has one release, and batches no gain
-    if any(purchase.plan.relation.spread for purchase in apart.purchases.values()):
+    if len(planned) > 1 and any(plan.is_by_row for plan in planned):
+        raise InvalidQuery(
+            "in this part of a table rows are charged one by one, which holds of one "
+            "request, and not of several that share a charge",
+            "Release each alone.",
+        )
+    if any(plan.relation.spread for plan in planned):
         return apart
     surveys = find_surveys(named, catalog, weights) if in_surveys else ()
     if not surveys:

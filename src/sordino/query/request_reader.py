@@ -6,18 +6,20 @@ checked as if it were typed; what the words do not have cannot be meant. Who rea
 of somebody else writes the result down again and compares: nothing more is believed.
 
 Words hold the digests of keys and of public rows. The keys are handed over beside them
-and found by their own digest; public tables are those of the session, by name.
+and found by their own digest; public tables are those of the session, by name. So are
+parts of a table and its rows of some blocks: only where a session has them open do the
+words of one stand for a name.
 """
 
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, final
 
 from sordino.aggregations import choices, count, covariance, mean, quantile
 from sordino.aggregations import sum as sums
@@ -53,6 +55,9 @@ from sordino.query.request import (
     make_request,
 )
 
+T = TypeVar("T")
+Standing: TypeAlias = Sequence[tuple[Any, str]]
+"""The words of parts, or of rows of some blocks, and the name that they stand for."""
 _NUMBER: Final = re.compile(
     r"(-?[0-9]+/[0-9]+)|\(([0-9]+/[0-9]+)\)\^\(1/([0-9]{1,2})\)"
 )
@@ -78,7 +83,19 @@ class ToldRequest:
     confidence: Fraction
 
 
-def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
+@final
+class ToldParts(NamedTuple):
+    """What the words of a `partition` say."""
+
+    rows: Query
+    by: str
+    values: list[Any]
+    budget: Budget
+
+
+def read_told(
+    words: Any, keysets: Mapping[str, KeySet], standing: Standing = ()
+) -> ToldRequest:
     """Questions and budget of the words of a `release` or a `release_all`.
 
     >>> from sordino.numbers.canonical import call
@@ -94,8 +111,17 @@ def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
     Traceback (most recent call last):
     sordino.errors.InvalidParameter: words must be those of a request, got ...
     """
+    return _read_all(words, lambda: _read_told(words, _Reader(keysets, standing)))
+
+
+def read_parts(words: Any, standing: Standing = ()) -> ToldParts:
+    """Rows, column, values and budget of the words of a `partition`."""
+    return _read_all(words, lambda: _read_parts(words, _Reader({}, standing)))
+
+
+def _read_all(words: Any, read: Callable[[], T]) -> T:
     try:
-        return _read_told(words, _Reader(keysets))
+        return read()
     except SordinoError:
         raise
     # what is no tree of words fails in any of these ways, and no row is near
@@ -105,6 +131,15 @@ def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
     ):
         pass
     raise InvalidParameter("words", words, "must be those of a request", _UNREAD)
+
+
+def _read_parts(words: Any, read: "_Reader") -> ToldParts:
+    verb, arguments = words
+    if verb != "partition":
+        raise LookupError(verb)
+    values = [_read_literal(value).constant for _, value in arguments["values"]]
+    rows, budget = read.rows(arguments["rows"]), read_budget_words(arguments["budget"])
+    return ToldParts(rows, _text(arguments["by"]), values, budget)
 
 
 def _read_told(words: Any, read: "_Reader") -> ToldRequest:
@@ -398,6 +433,7 @@ class _Reader:
     """Reads questions and rows; key sets are those that came beside the words."""
 
     keysets: Mapping[str, KeySet]
+    standing: Standing
 
     def question(self, words: Any) -> Request | Marginals:
         verb, arguments = words
@@ -504,19 +540,27 @@ class _Reader:
 
     def rows(self, words: Any) -> Query:
         """Return a query: a table, and what is done to its rows in order."""
-        (verb, arguments), *steps = words
-        if verb != "table":
-            raise LookupError(verb)
-        query = table(arguments["name"])
+        name, steps = self._source(words)
+        query = table(name)
         for step in steps:
             query = self._step(query, *step)
         return query
 
+    def _source(self, words: Any) -> tuple[str, Any]:
+        """Return the name that the first of some words stand for, and the others."""
+        for known, name in self.standing:
+            if words[: len(known)] == known:
+                return name, words[len(known) :]
+        (verb, arguments), *steps = words
+        if verb != "table":
+            raise LookupError(verb)
+        return arguments["name"], steps
+
     def _step(self, query: Query, verb: str, arguments: Any) -> Query:
         if verb in {"part", "in_blocks"}:
             raise InvalidQuery(
-                "parts of a table and its blocks are of a session where the data lies",
-                "Ask for them by a filter.",
+                "the part of a table, or its blocks, are not those that are open here",
+                "Make the parts anew, by session.partition, or connect anew.",
             )
         if "function" in arguments:
             raise InvalidQuery(*_NO_FUNCTIONS)

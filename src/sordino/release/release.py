@@ -299,9 +299,13 @@ class Release(AbstractNoisyAnswers):
     @property
     def unshown(self) -> str:
         """Why there is no row, where there is none."""
-        if self.provenance.is_processed or self.provenance.least_shown is None:
+        origin = self.provenance
+        if origin.is_processed:
             return "no rows"
-        return f"no group reached {self.provenance.least_text}"
+        if origin.least_shown is not None:
+            return f"no group reached {origin.least_text}"
+        # what a group had to reach says the plan, where a ledger alone is left to ask
+        return "no rows" if origin.noise else "no group was shown"
 
     @property
     def proof(self) -> str:

@@ -1,7 +1,10 @@
 """What everybody may know of a session."""
 
+import dis
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Final, final
 
 from sordino.expressions.schema import Column, Schema
@@ -133,6 +136,24 @@ class Description:
             return
         yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-office.NEWEST :])])
         yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures, self.blocks)])
+
+
+def print_unused(described: Description, caller: FrameType) -> None:
+    """Print a description in a script that does nothing with it.
+
+    At a prompt and in a notebook it shows itself, and `print(session.describe())` is
+    to print once. What a line does with a value is not told to who returns it, so the
+    instruction behind the call is looked at.
+    """
+    if hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
+        return
+    behind = (
+        step.opname
+        for step in dis.get_instructions(caller.f_code)
+        if step.offset > caller.f_lasti and step.opname != "CACHE"
+    )
+    if next(behind, "") == "POP_TOP":
+        print(described)  # noqa: T201 what describing is for
 
 
 def _table_lines(holding: Holding) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypedDict, TypeVar, final
+from typing import Any, Final, NamedTuple, TypedDict, TypeVar, final
 
 from sordino import kernel
 from sordino.engines.engine import AbstractEngine
@@ -67,7 +67,7 @@ from sordino.release.released_files import (
 )
 from sordino.release.releases import Releases
 from sordino.session import charging
-from sordino.session.charging import Book, Paid, Priced, Turn
+from sordino.session.charging import Book, Paid, Priced, Turn, Whole
 from sordino.session.files import (
     AnswerForm,
     Charged,
@@ -148,6 +148,18 @@ class Outlook:
     def _where(self) -> str:
         """Return in what it would be left, where there are blocks."""
         return " in every block that it reads" if self.blocks else ""
+
+
+@final
+class Parts(NamedTuple):
+    """The parts of a table, as they are priced: what is charged, and their tables."""
+
+    identity: charging.Identity
+    priced: Priced
+    details: dict[str, Any]
+    catalogs: dict[Any, Catalog]
+    budget: Budget
+    """Of each part."""
 
 
 def charged_loss(purchases: Iterable[Purchase], budget: Budget, loss: Loss) -> Loss:
@@ -373,6 +385,12 @@ class Desk:
         self, table: str, by: str, values: Any, budget: Budget, why: str
     ) -> "dict[Any, Desk]":
         """Charge for the parts of a table, and return a desk for each of them."""
+        return self.pay_for_parts(self.price_parts(table, by, values, budget, why))
+
+    def price_parts(
+        self, table: str, by: str, values: Any, budget: Budget, why: str
+    ) -> Parts:
+        """Price of the parts of a table; nothing is charged."""
         self.refuse_strangers()
         if self.book.blocks is not None:
             raise InvalidQuery(
@@ -392,26 +410,35 @@ class Desk:
         request_words = charging.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        parted = self.book.as_whole()
-        self.book.answer(
-            request_words,
-            Priced(
-                cost,
-                cost,
-                usages=lambda: (usage_of_parts(whole.node, column, self.catalog),),
-                proof=lambda: self._certify_parts(whole, column, divided, budget),
-            ),
-            details,
-            lambda: bytes,
+        priced = Priced(
+            cost,
+            cost,
+            usages=lambda: (usage_of_parts(whole.node, column, self.catalog),),
+            proof=lambda: self._certify_parts(whole, column, divided, budget),
         )
-        desks = {}
-        for value, rows in divided.parts.items():
-            step = charging.part_step(column, marks[value])
-            cut = (column, len(divided.parts))
-            catalog = self.catalog.with_only(name, rows, step, cut)
-            book = parted.part(budget)
-            desks[value] = Desk(self.engine, catalog, book, process=self.process)
-        return desks
+        cut = (column, len(divided.parts))
+        catalogs = {
+            value: self.catalog.with_only(
+                name, rows, charging.part_step(column, marks[value]), cut
+            )
+            for value, rows in divided.parts.items()
+        }
+        return Parts(request_words, priced, details, catalogs, budget)
+
+    def pay_for_parts(self, parts: Parts) -> "dict[Any, Desk]":
+        """Charge for parts, and return a desk for each of them."""
+        parted = self.book.as_whole()
+        self.book.answer(parts.identity, parts.priced, parts.details, lambda: bytes)
+        return self.sit_at_parts(parts, parted)
+
+    def sit_at_parts(self, parts: Parts, parted: Whole) -> "dict[Any, Desk]":
+        """Return a desk for each part that was paid for."""
+        return {
+            value: Desk(
+                self.engine, catalog, parted.part(parts.budget), process=self.process
+            )
+            for value, catalog in parts.catalogs.items()
+        }
 
     def _certify_parts(
         self, whole: Relation, by: str, divided: Partition, budget: Budget

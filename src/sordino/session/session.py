@@ -48,7 +48,7 @@ from sordino.session.charging import (
     open_book,
     protection_text,
 )
-from sordino.session.description import Description
+from sordino.session.description import Description, print_unused
 from sordino.session.executor import (
     Desk,
     Outlook,
@@ -546,11 +546,10 @@ class Session:
 
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left. In a script, where nothing
-        shows itself, this prints them.
+        shows itself, a line that does nothing else with them prints them.
         """
         described = describe_desk(self._desk, self.history())
-        if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
-            print(described)  # noqa: T201 what describing is for
+        print_unused(described, sys._getframe(1))  # noqa: SLF001 the line that asks
         return described
 
     def history(self) -> tuple[Entry, ...]:

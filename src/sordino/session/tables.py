@@ -329,6 +329,28 @@ class Catalog(AbstractCatalog):
         self.sentences[name] = f"a view: {query!r}"
         self.worded[name] = lambda: query.words(self)
 
+    def without_views(self, rows: Any) -> Any:
+        """Return a query with the steps of the views that it begins with written out.
+
+        They are the same rows; the text still has the names of the views.
+        """
+        while rows.table in self.views:
+            view = self.views[rows.table]
+            rows = replace(rows, table=view.table, steps=(*view.steps, *rows.steps))
+        return rows
+
+    def with_view(self, name: str, query: Query) -> "Catalog":
+        """Return a catalog that knows one view more."""
+        catalog = replace(
+            self,
+            relations=dict(self.relations),
+            worded=dict(self.worded),
+            sentences=dict(self.sentences),
+            views=dict(self.views),
+        )
+        catalog.view(name, query)
+        return catalog
+
     def with_only(
         self, name: str, relation: Relation, part: Words, cut: tuple[str, int]
     ) -> "Catalog":

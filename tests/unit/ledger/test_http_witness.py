@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import repeat
@@ -24,18 +23,7 @@ from sordino.ledger.http_witness import HttpPlace, head_json
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Unreached
 from tests.effort import often
-from tests.ledgers import (
-    LIMIT,
-    POINTS,
-    TENTH,
-    WITNESSED,
-    claim,
-    faults,
-    release,
-    report,
-    run,
-    two_race,
-)
+from tests.ledgers import LIMIT, TENTH, claim
 from tests.stores import (
     FIRST,
     TOKEN,
@@ -94,33 +82,6 @@ def test_two_copies_cannot_both_go_on(both: tuple[Path, str]) -> None:
         first.reserve(claim("a"))
         with pytest.raises(LedgerDamaged, match="put back"):
             second.reserve(claim("b"))
-
-
-def test_a_kill_at_any_point(tmp_path: Path) -> None:
-    """Whatever dies on the way, a retry and another key keep the promise."""
-    wrong: Counter[str] = Counter()
-    points = [*POINTS, *WITNESSED]
-    chosen = random.sample(points, often(1, len(points)))
-    for index, point in enumerate(chosen):
-        path, witness = tmp_path / f"{index}", witness_address()
-        Ledger.at(path, LIMIT, create=True, witness=witness).close()
-        told = tmp_path / f"{index}.told"
-        assert run(release, path, told, point, "k", witness) == -signal.SIGKILL, point
-        for again in ("k", None):
-            release(path, told, "", again, witness)
-        wrong.update(faults(path, told, witness=witness))
-    report("kills", len(chosen), wrong)
-
-
-def test_two_processes_never_overspend(both: tuple[Path, str], tmp_path: Path) -> None:
-    (path, witness), told = both, tmp_path / "told"
-    with Ledger.at(path, witness=witness) as ledger:
-        for _ in range(9):
-            ledger.reserve(claim(None))
-    answers = two_race(path, told, 10, witness)
-    assert len(answers) == len({number for number, _ in answers}) == 10
-    with Ledger.at(path, witness=witness) as ledger:
-        assert ledger.verify().answers == 10
 
 
 @pytest.mark.parametrize(

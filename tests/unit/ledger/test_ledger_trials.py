@@ -1,7 +1,8 @@
 """What every home of a ledger owes, whatever dies on the way: a file, a server, both.
 
 A home is where a ledger lies, and its witness, if it has one. By day a few points of
-each trial are asked, by night all of them.
+each trial are asked, by night all of them. Memory is no home that a kill, a fork or
+another process could leave behind: the trials of one process are asked of it, too.
 """
 
 import os
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -37,6 +39,7 @@ from tests.ledgers import (
     two_race,
 )
 from tests.postgres_server import fresh_base, ledger_server
+from tests.stores import witness_address
 
 Home: TypeAlias = tuple[Any, Any]
 """Where a ledger is, and its witness or None."""
@@ -49,11 +52,12 @@ def _server(place: int) -> str:
 HOMES: Final[dict[str, Callable[[Path], Home]]] = {
     "file": lambda folder: (folder / "a", None),
     "file witnessed": lambda folder: (folder / "a", folder / "w"),
+    "file witnessed over HTTP": lambda folder: (folder / "a", witness_address()),
     "server": lambda _: (_server(0), None),
     "server witnessed": lambda _: (_server(0), _server(1)),
     "server witnessed by a file": lambda folder: (_server(0), folder / "w"),
 }
-SERVERS: Final = [name for name in HOMES if name.startswith("server")]
+MEMORY: Final = "memory"
 
 
 @pytest.fixture(name="make", params=HOMES)
@@ -69,6 +73,16 @@ def homes(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Home]:
         return path, witness
 
     return make
+
+
+@pytest.fixture(name="enter", params=[MEMORY, *HOMES])
+def opened(request: pytest.FixtureRequest, folder: Path) -> Callable[..., Ledger]:
+    """Return what opens one ledger of one kind; in memory there is one handle of it."""
+    if request.param == MEMORY:
+        return cache(lambda world: Ledger.in_memory(LIMIT, world=world))
+    path, witness = HOMES[request.param](folder)
+    Ledger.at(path, LIMIT, create=True, witness=witness).close()
+    return lambda world: Ledger.at(path, witness=witness, world=world)
 
 
 @pytest.mark.slow
@@ -120,10 +134,9 @@ def test_a_fork_between_lock_and_commit(make: Callable[[], Home]) -> None:
 
 
 def test_a_clock_that_goes_back_writes_no_history_that_does(
-    make: Callable[[], Home],
+    enter: Callable[..., Ledger],
 ) -> None:
-    path, witness = make()
-    with Ledger.at(path, witness=witness, world=World(clock=Backwards())) as ledger:
+    with enter(World(clock=Backwards())) as ledger:
         for key in "abc":
             ledger.store(ledger.reserve(claim(key)), b"1")
         times = [one.when for one in ledger.entries()]
@@ -138,12 +151,10 @@ def priced(key: str | None) -> Claim:
 
 
 @pytest.mark.slow
-def test_an_interruption_at_any_place_of_any_home(make: Callable[[], Home]) -> None:
+def test_an_interruption_at_any_place_of_any_home(enter: Callable[..., Ledger]) -> None:
     """Ctrl-C anywhere: the handle goes on, so does another at once; nothing is lost."""
-    path, witness = make()
-    handle, other = (
-        Ledger.at(path, witness=witness, world=World(patience=2)) for _ in range(2)
-    )
+    world = World(patience=2)
+    handle, other = enter(world), enter(world)
 
     def everything(key: str | None) -> None:
         assert not handle.obeys

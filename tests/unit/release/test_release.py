@@ -104,8 +104,8 @@ def test_what_is_left_out_is_counted() -> None:
     assert "... and 980 more rows" in str(RELEASES["many"])
     assert "... and 980 more rows</p>" in RELEASES["many"]._repr_html_()
     assert "more" not in str(RELEASES["few"]) + RELEASES["few"]._repr_html_()
-    assert "no rows" in str(RELEASES["empty"])
-    assert "no rows" in RELEASES["empty"]._repr_html_()
+    assert "no group was shown" in str(RELEASES["empty"])
+    assert "no group was shown" in RELEASES["empty"]._repr_html_()
     assert "... and 7 more columns" in str(RELEASES["wide"])
 
 

@@ -3,6 +3,7 @@
 import inspect
 import json
 import logging
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
@@ -298,6 +299,8 @@ def test_tokens(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     assert end.ask("ana", "budget", {}).status == 200
     with pytest.raises(InvalidJob, match="one limit"):
         make_token(office.path, "ana", '{ epsilon = "60" }', None)
+    with pytest.raises(InvalidJob, match="must have no colon"):
+        make_token(office.path, "ana: monday", '{ epsilon = "1" }', None)
     office.change('analyst = "ana"', 'revoked = true\nanalyst = "ana"')
     with pytest.raises(InvalidParameter, match="was revoked"):
         ana.release(COUNT, HALF, key="mine")
@@ -419,18 +422,28 @@ def _graft(dice: Any, tree: Any) -> None:
         tree = inner
 
 
+def true_bodies(line: Any) -> list[bytes]:
+    """Return bodies as a connection writes them: of releases, and of parts."""
+    line.view("few", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
+    parts = line._desk.price_parts("few", "ward", ["A", None], HALF, "")
+    apart: Mapping[str, Any] = {"words": parts.identity.words, "table": "few"}
+    fields = [apart]
+    fields += [
+        fields_of(line, query, budget)
+        for name, (query, budget) in ASKED.items()
+        if name != "margins"
+    ]
+    return [json.dumps(each).encode() for each in fields]
+
+
 def test_hostile_bodies(office: Office) -> None:
     """For any body: an answer to the very words that it has, or a typed refusal.
 
     Never a failure that is not ours; and as many charges as there were answers.
     """
-    line = office_line(office)
-    bodies = [
-        json.dumps(fields_of(line, query, budget)).encode()
-        for name, (query, budget) in ASKED.items()
-        if name != "margins"
-    ]
-    dice, verbs = rolled(7), ("price", "price", "release", "what_if")
+    bodies = true_bodies(office_line(office))
+    dice, charging = rolled(7), {"release", "partition"}
+    verbs = ("price", "price", "release", "what_if", "partition")
     outcomes: dict[int, int] = {}
     charges = 0
     for _ in range(often(2_000, 20_000)):
@@ -440,7 +453,7 @@ def test_hostile_bodies(office: Office) -> None:
         outcomes[reply.status] = outcomes.get(reply.status, 0) + 1
         assert reply.status in {200, 400}, body
         if reply.status == 200:
-            charges += verb == "release"
+            charges += verb in charging
         else:
             json.loads(reply.content)["refusal"]["kind"]
     assert outcomes[400] > 100

@@ -200,7 +200,7 @@ def test_a_release_without_rows_says_what_a_group_had_to_reach() -> None:
     assert "no group reached about" in empty._repr_html_()
     # what was done to it afterwards may have left the rows out, and so may a reader
     assert "no rows" in str(empty.filter(sd.col("n") > 5))
-    assert "no rows" in str(session.answer("one"))
+    assert "no group was shown" in str(session.answer("one"))
 
 
 def test_errors_in_ranks_have_a_column_of_their_own() -> None:
@@ -264,6 +264,10 @@ def test_what_describes_itself_is_printed_in_a_script(
     session = opened()
     monkeypatch.delattr("sys.ps1", raising=False)
     described = session.describe()
+    assert not capsys.readouterr().out
+    session.describe()
+    assert capsys.readouterr().out == f"{described!r}\n"
+    print(session.describe())  # noqa: T201 once, and not twice
     assert capsys.readouterr().out == f"{described!r}\n"
     monkeypatch.setattr("sys.ps1", ">>> ", raising=False)
     session.describe()

@@ -425,7 +425,7 @@ def _write_job(arguments: Namespace) -> None:
     asks = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if asks:
         note(f"columns: {', '.join(columns)}")
-    choices = {
+    choices: dict[str, Any] = {
         name: text or (ask(_QUESTIONS[name]) if asks else "") or UNDECIDED
         for name, text in options.items()
     }

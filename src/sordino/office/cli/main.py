@@ -229,6 +229,7 @@ class Command:
 
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "open": ("opening", "make a job file of a file, on a page in a browser"),
     "init": ("jobs", "write a new job file, from the schemas of tables"),
     "check": ("jobs", "say what a job would do, cost, and when it ends"),
     "price": ("jobs", "say what a release would cost; nothing is read"),

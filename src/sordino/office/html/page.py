@@ -153,13 +153,32 @@ def read_language(code: Any) -> Language:
 
 def document(language: Language, title: str, *content: Html) -> str:
     """Return a file of HTML with a title."""
+    # whoever has the file is told to nobody
+    return _file(language, title, (look(), page_policy(look())), "no-referrer", content)
+
+
+def form_document(language: Language, title: str, sheet: str, *content: Html) -> str:
+    """Return a page of a form, which is sent to where it came from."""
+    whole = look() + sheet
+    # with no referrer at all a browser would not say that the form is of this page
+    return _file(language, title, (whole, form_policy(sheet)), "same-origin", content)
+
+
+def _file(
+    language: Language,
+    title: str,
+    styled: tuple[str, str],
+    referrer: str,
+    content: tuple[Html, ...],
+) -> str:
     page = fill_template(
         "html/document.html",
         language=language,
         title=title,
         # unescaped, as its hash stands in the policy: the sheet is a file of ours
-        look=Html(look()),
-        policy=_policy(),
+        look=Html(styled[0]),
+        policy=styled[1],
+        referrer=referrer,
         content=join(*content),
     )
     return str(page)
@@ -171,9 +190,15 @@ def look() -> str:
     return (files("sordino.office.html") / "look.css").read_text("utf-8")
 
 
-def _policy() -> str:
-    digest = base64.b64encode(hashlib.sha256(look().encode()).digest()).decode()
+def page_policy(sheet: str) -> str:
+    """What a browser may load for a page: its style sheet, by the hash of that."""
+    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'"
+
+
+def form_policy(sheet: str) -> str:
+    """What a browser may do for a form: take its style sheet, and send it back here."""
+    return f"{page_policy(look() + sheet)}; form-action 'self'; base-uri 'none'"
 
 
 PAGES: Final = ("promise", "published", "limits", "proof", "beside")

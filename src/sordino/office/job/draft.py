@@ -43,6 +43,17 @@ class Draft:
     """How a text file is written, where it is not as `Csv` takes it anyway."""
     table: str = ""
     """The name of a table of a server, whose address is the source."""
+    sql: str = ""
+    """The question; without one the rows are counted."""
+    keys: tuple[str | int, ...] = ()
+    """Groups that everybody knows, of the column that is counted by."""
+    groups: int = 2
+    """In how many groups one person counts, and with how many rows in each."""
+    rows: int = 0
+    """Without one, few: of each group, or of all rows where there are none."""
+    part: int = 12
+    """How many releases the budget is shared among, where the table does not grow."""
+    schedule: str = "monthly"
 
     @property
     def moments(self) -> list[str]:
@@ -87,7 +98,7 @@ _PUT_NAMES: Final = "Put the names of the columns there: that line is public."
 
 def draft_text(draft: Draft) -> str:
     """Text of the file."""
-    name = _table_name(draft.table or draft.source)
+    name = table_name(draft.table or draft.source)
     columns = "\n".join(
         f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
     )
@@ -99,10 +110,15 @@ def draft_text(draft: Draft) -> str:
         protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
         columns=columns,
         blocks=_blocks(draft),
-        sql=(_BY_GROUP if by_group else _WHOLE).format(
-            table=name, group=_sql_name(draft.group)
+        sql=_in_quotes(
+            draft.sql
+            or (_BY_GROUP if by_group else _WHOLE).format(
+                table=name, group=sql_name(draft.group)
+            )
         ),
-        limits=_limits(draft.group, by_group=by_group) if by_id else "",
+        keys=_keys(draft) if draft.keys else "",
+        limits=_limits(draft, by_group=by_group) if by_id else "",
+        schedule=draft.schedule,
         **_budgets(draft),
     )
 
@@ -179,13 +195,19 @@ def _as_list(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _limits(group: str, *, by_group: bool) -> str:
+def _keys(draft: Draft) -> str:
+    listed = json.dumps(draft.keys, ensure_ascii=False)
+    return f"{_WHY_KEYS}keys = {{ {_quoted(draft.group)} = {listed} }}\n"
+
+
+def _limits(draft: Draft, *, by_group: bool) -> str:
     if not by_group:
-        return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n{_COVERAGE}"
-    name = _quoted(group)
+        most = f"{{ max_rows_per_id = {draft.rows or 5} }}"
+        return f"{_WHY_LIMITS}limits = {most}\n{_COVERAGE}"
+    name = _quoted(draft.group)
     return (
-        f"{_WHY_LIMITS}limits.max_groups_per_id = {{ {name} = 2 }}\n"
-        f"limits.max_rows_per_group_per_id = {{ {name} = 3 }}\n"
+        f"{_WHY_LIMITS}limits.max_groups_per_id = {{ {name} = {draft.groups} }}\n"
+        f"limits.max_rows_per_group_per_id = {{ {name} = {draft.rows or 3} }}\n"
         f"{_COVERAGE}"
     )
 
@@ -199,11 +221,12 @@ def _blocks(draft: Draft) -> str:
 
 
 def _budgets(draft: Draft) -> dict[str, str]:
-    limit, part = (draft.epsilon, draft.delta), 2 if draft.blocks else 12
+    limit, part = (draft.epsilon, draft.delta), 2 if draft.blocks else draft.part
     shares = [_share(number, part) for number in limit]
     texts = {"limit": _budget(*limit), "budget": _budget(*shares)}
     if not draft.blocks:
-        return {**texts, "why_limit": _WHY_LIMIT, "periods": "", "share": _TWELFTH}
+        share = _TWELFTH if part == 12 else _PART.format(part)
+        return {**texts, "why_limit": _WHY_LIMIT, "periods": "", "share": share}
     if draft.delta != "0":
         texts = {"limit": _mu_text(*limit, 1), "budget": _mu_text(*limit, part)}
     return {**texts, "why_limit": _EACH, "periods": _PERIODS, "share": _HALF}
@@ -230,10 +253,10 @@ def _share(number: str, part: int) -> str:
         return UNDECIDED
 
 
-def _table_name(source: str) -> str:
+def table_name(source: str) -> str:
     """Name of a table in SQL.
 
-    >>> _table_name("data/2026 visits.parquet")
+    >>> table_name("data/2026 visits.parquet")
     't_2026_visits'
     """
     stem = Path(source).stem
@@ -251,12 +274,22 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)  # basic strings of TOML are JSON's
 
 
-def _sql_name(column: str) -> str:
+def sql_name(column: str) -> str:
+    """Name of a column as SQL has it.
+
+    >>> sql_name("ward"), sql_name("the ward")
+    ('ward', '"the ward"')
+    """
     plain = column.replace("_", "a")
     if plain.isascii() and plain.isalnum():
         return column
     doubled = column.replace('"', '""')
-    return _quoted(f'"{doubled}"')[1:-1]  # it stands in a TOML text of three quotes
+    return f'"{doubled}"'
+
+
+def _in_quotes(text: str) -> str:
+    # it stands in a TOML text of three quotes, where lines may break
+    return "\n".join(_quoted(line)[1:-1] for line in text.splitlines())
 
 
 _COVERAGE: Final = """\
@@ -270,6 +303,9 @@ _WHY_LIMITS: Final = """\
 _WHY_BLOCKS: Final = """\
 # The table grows. Rows are of the month in this column, which must never change, and
 # what is published of a month is charged to that month's rows.
+"""
+_WHY_KEYS: Final = """\
+# Groups that everybody knows: they are shown, whoever is in them.
 """
 _NO_BLOCKS: Final = """\
 # If the table grows, the months of its rows can have budgets of their own.
@@ -285,6 +321,7 @@ _PERIODS: Final = """
 # The first month of the table:
 blocks = { start = "?", every = "month" }"""
 _TWELFTH: Final = "a twelfth of the limit, so a year of months fits"
+_PART: Final = "one of {} equal parts of the limit"
 _HALF: Final = "half of what a month has, so there is room for another"
 _BY_GROUP: Final = """\
 SELECT {group}, COUNT(*) AS n
@@ -318,8 +355,8 @@ create = true
 sql = """
 {sql}
 """
-{limits}# What each release costs: {share}.
+{keys}{limits}# What each release costs: {share}.
 budget = {budget}
-schedule = "monthly"
+schedule = "{schedule}"
 out = ["parquet", "csv"]
 '''

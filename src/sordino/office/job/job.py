@@ -238,8 +238,12 @@ class Job:
 
 def read_job(path: Path) -> Job:
     """Read a job; nothing but the file and the programs it names is opened."""
-    place = path.absolute()
-    root = Section("", read_toml(place))
+    return job_of(read_toml(path.absolute()), path)
+
+
+def job_of(values: Mapping[str, Any], path: Path) -> Job:
+    """Job of the content of a file, which need not be written yet."""
+    place, root = path.absolute(), Section("", values)
     root.refuse_others(*_TABLES)
     if root.values.get("schema", _VERSION) != _VERSION:
         raise root.wrong(

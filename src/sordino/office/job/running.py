@@ -465,13 +465,18 @@ def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
     """
     book = job.ledger
     if not is_there(book.path):
-        return JobDesk(job, _session(job, _forgotten_ledger(job)))
+        return open_to_draft(job)
     if book.policy is not None:
         Policy.read(book.policy)  # read, not adopted: to look changes nothing
     ledger = Ledger.at(book.path, **_opening_terms(book, word))
     desk = JobDesk(job, _session(job, ledger))
     if book.blocks is None or _open_periods(desk.session):
         return desk
+    return open_to_draft(job)
+
+
+def open_to_draft(job: Job) -> JobDesk:
+    """Open a job for prices alone: its ledger is not looked at, and none is made."""
     return JobDesk(job, _session(job, _forgotten_ledger(job)))
 
 

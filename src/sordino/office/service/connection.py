@@ -30,6 +30,7 @@ from sordino.ledger.http_witness import is_loopback
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import LedgerTerms, open_memory
 from sordino.ledger.record_kinds import Entry, check_name, check_unicode, proof_text
+from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Headroom, Limit
 from sordino.losses.budgets.risk import warn_of_weak
 from sordino.losses.loss import Budget, Loss
@@ -44,17 +45,20 @@ from sordino.office.service.wire import (
     plan_digest,
     read_catalog,
     read_entry,
+    read_exposure_fields,
     read_headroom,
     read_loss_fields,
     read_refusal,
+    standing_words,
     write_json,
 )
 from sordino.plan.bundle import Given
 from sordino.plan.margins import MarginsPrice
 from sordino.plan.price import SIZES, Batch, Price
+from sordino.query.builder import Query
 from sordino.query.groups import Marginals
 from sordino.query.request import CONFIDENCE, Request
-from sordino.query.request_reader import read_told
+from sordino.query.request_reader import read_parts, read_told
 from sordino.release.explanation import LedgerRecord, Provenance
 from sordino.release.release import Release
 from sordino.release.releases import Releases
@@ -68,7 +72,7 @@ from sordino.session.charging import (
     guard_call,
     request_identity,
 )
-from sordino.session.description import Description
+from sordino.session.description import Description, print_unused
 from sordino.session.executor import (
     Desk,
     Outlook,
@@ -78,11 +82,13 @@ from sordino.session.executor import (
     read_paid_margins,
     read_paid_together,
 )
+from sordino.session.session import narrow_desk
 from sordino.session.sql import (
     read_marginals,
     read_request,
     read_requests,
 )
+from sordino.session.tables import Catalog
 
 Question = Request | Marginals | dict[str, Request]
 _STRANGE: Final = "is no server of Sordino", "Look at the address."
@@ -120,14 +126,20 @@ def connect(
             f"{version('sordino')}: they may plan otherwise",
             "Install that version here.",
         )
-    catalog = read_catalog(facts["tables"], [read_table(rows) for rows in streams])
+    blocks = None
+    if facts["blocks"] is not None:
+        division = Blocks.read(facts["blocks"]["division"])
+        blocks = division, tuple(facts["blocks"]["open"])
+    rows = [read_table(each) for each in streams]
+    catalog = read_catalog(facts["tables"], rows, blocks)
     limit, own = Limit.read(facts["limit"]), Limit.read(facts["own"])
-    terms = LedgerTerms.of(limit, "", None, None, None)
+    terms = LedgerTerms.of(limit, "", None, None, None, blocks and blocks[0])
     # a limit to plan within: nothing is ever charged here
     limits = Ledger(open_memory(terms), World().clock, SaidDay(catch_up=True))
     limits.allot(facts["analyst"], own)
-    desk = Desk(catalog.engine, catalog, Book(limits, facts["analyst"]))
-    return Connection(line, desk, facts["ledger"] if facts["lasts"] else None)
+    book = Book(limits, facts["analyst"], blocks=blocks and blocks[1])
+    desk = Desk(catalog.engine, catalog, book)
+    return Connection(line, desk, facts["ledger"] if facts["lasts"] else None, {})
 
 
 @final
@@ -235,12 +247,13 @@ class Bought(NamedTuple):
     """A request as it was planned here, and as it is sent."""
 
     purchase: Any
+    blocks: tuple[str, ...]
     proof: str
     identity: Identity
     fields: dict[str, Any]
 
 
-@final
+@final  # noqa: PLR0904 all that users ask of a session
 class Connection:
     """A session over the wire: `sd.connect`. It holds no row and no ledger.
 
@@ -248,9 +261,15 @@ class Connection:
     against the server's certificate. Python functions do not travel.
     """
 
-    def __init__(self, line: ServerLine, desk: Desk, ledger: str | None) -> None:
-        """Sit at a desk without rows; `ledger` is the identity of one that lasts."""
-        self._line, self._desk, self._ledger = line, desk, ledger
+    def __init__(
+        self, line: ServerLine, desk: Desk, ledger: str | None, place: dict[str, Any]
+    ) -> None:
+        """Sit at a desk without rows; `ledger` is the identity of one that lasts.
+
+        `place` says to the server of which blocks the rows are, or which part they are.
+        """
+        self._line, self._desk = line, desk
+        self._ledger, self._place = ledger, place
 
     @overload
     def price(
@@ -280,8 +299,8 @@ class Connection:
         bought = self._buy(question, budget)
         room = self._ask_price(bought)
         if isinstance(question, Marginals):
-            return MarginsPrice(bought.purchase, (), lambda: bought.proof)
-        price = Price(bought.purchase, (), lambda: bought.proof, room)
+            return MarginsPrice(bought.purchase, bought.blocks, lambda: bought.proof)
+        price = Price(bought.purchase, bought.blocks, lambda: bought.proof, room)
         return price.with_sizes(sizes)
 
     @guard_call
@@ -297,7 +316,7 @@ class Connection:
         requests = read_requests(queries, confidence)
         bought = self._buy(requests, budget, weights)
         self._ask_price(bought)
-        return Batch(bought.purchase, (), lambda: bought.proof)
+        return Batch(bought.purchase, bought.blocks, lambda: bought.proof)
 
     @guard_call
     def what_if(
@@ -308,7 +327,7 @@ class Connection:
         aside = {"earmark": _check_earmark(earmark)}
         reply = self._ask("what_if", bought.fields | aside)
         room = self._hold_price(bought, reply)
-        price = Price(bought.purchase, (), lambda: bought.proof, room)
+        price = Price(bought.purchase, bought.blocks, lambda: bought.proof, room)
         return Outlook(price, read_loss_fields(reply["remaining"]))
 
     @guard_call
@@ -387,6 +406,39 @@ class Connection:
         question = sql_questions.sql_request(catalog, text, budget, beside)
         return sql_questions.sql_answer(self, question, confidence)
 
+    @guard_call
+    def partition(
+        self, table: str, by: str, values: Any, budget: Budget, *, why: str = ""
+    ) -> "dict[Any, Connection]":
+        """Return a session for each part of a table (`Session.partition`).
+
+        The parts end with the process that serves: what was charged for them stays.
+        """
+        desk = self._desk
+        parts = desk.price_parts(table, by, values, budget, check_unicode("why", why))
+        # what a server would not read is told here
+        read_parts(json.loads(parts.identity.words), standing_words(desk.catalog))
+        plan = plan_digest(desk.book.proof_of(parts.priced))
+        fields = {"words": parts.identity.words, "table": table, "why": why}
+        called = self._ask("partition", {**fields, "plan": plan})["parts"]
+        desks = desk.sit_at_parts(parts, desk.book.as_whole())
+        return {
+            value: Connection(self._line, desk, None, {"part": name})
+            for (value, desk), name in zip(desks.items(), called, strict=True)
+        }
+
+    @guard_call
+    def in_blocks(self, *names: str) -> "Connection":
+        """Return a session over the rows of some open blocks (`Session.in_blocks`)."""
+        desk = narrow_desk(self._desk, names)
+        chosen = [*self._place.get("blocks", []), [*names]]
+        return Connection(self._line, desk, self._ledger, {"blocks": chosen})
+
+    @guard_call
+    def view(self, name: str, query: Query) -> None:
+        """Name what a query makes of a table (`Session.view`); it is known here."""
+        self._desk.name_view(name, query)
+
     @property
     def budget(self) -> Loss:
         """Promise of all releases of this analyst together."""
@@ -404,16 +456,17 @@ class Connection:
 
     def describe(self) -> Description:
         """Public facts of the tables, what is left, and the releases so far."""
+        sums = self._ask("budget", {})
         described = Description(
             self._desk.catalog.holdings(),
             (),
-            self.remaining,
+            read_loss_fields(sums["remaining"]),
             self.budget,
             self.history(),
-            frame=self._desk.book.frame,
+            *read_exposure_fields(sums),
+            self._desk.book.frame,
         )
-        if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
-            print(described)  # noqa: T201 what describing is for
+        print_unused(described, sys._getframe(1))  # noqa: SLF001 the line that asks
         return described
 
     def history(self) -> tuple[Entry, ...]:
@@ -428,7 +481,7 @@ class Connection:
 
     def answers(self, key: str) -> dict[str, Release]:
         """Return the answers by name that a key holds (`Ledger.answers`)."""
-        content = self._line.send("answer", {"key": check_name(key=key)})
+        content = self._send("answer", {"key": check_name(key=key)})
         charged, answer = self._read(content)
         book = None if self._ledger is None else (self._ledger, self._promise)
         return read_releases(charged, answer, book)
@@ -452,12 +505,17 @@ class Connection:
         raise SessionMoved("copied or pickled")
 
     @property
-    def _promise(self) -> Loss:
-        return self._desk.book.ledger.first_limit().promise
+    def _promise(self) -> Loss | None:
+        """Promise of the whole ledger; None with blocks, as in a session."""
+        ledger = self._desk.book.ledger
+        return None if ledger.division else ledger.first_limit().promise
+
+    def _send(self, verb: str, fields: Mapping[str, Any]) -> bytes:
+        return self._line.send(verb, {**fields, **self._place})
 
     def _ask(self, verb: str, fields: Mapping[str, Any]) -> Any:
         self._desk.refuse_strangers()
-        content = self._line.send(verb, fields)
+        content = self._send(verb, fields)
         try:
             return json.loads(content)
         except ValueError:
@@ -466,6 +524,7 @@ class Connection:
     def _buy(self, question: Question, budget: Budget, weights: Given = None) -> Bought:
         """Plan a question here, and write down what is sent."""
         desk, catalog = self._desk, self._desk.catalog
+        question = _without_views(question, catalog)
         purchase: Any
         if isinstance(question, dict):
             purchase = desk.buy_together(question, budget, weights)
@@ -481,10 +540,11 @@ class Connection:
             identity = request_identity(question, catalog, budget, "")
         sets = {keys.fingerprint: keys for keys in keysets_of(question)}
         # what a server would not read, such as a Python function, is told here
-        read_told(json.loads(identity.words), sets)
+        read_told(json.loads(identity.words), sets, standing_words(catalog))
         listed = [keyset_columns(keys) for keys in sets.values()]
         fields = {"words": identity.words, "keys": listed}
-        return Bought(purchase, desk.book.proof_of(priced), identity, fields)
+        proof = desk.book.proof_of(priced)
+        return Bought(purchase, priced.blocks or (), proof, identity, fields)
 
     def _ask_price(self, bought: Bought) -> Headroom | None:
         """Ask what is refused there alone, such as by a policy, and what still fits."""
@@ -507,7 +567,7 @@ class Connection:
             "earmark": _check_earmark(earmark),
         }
         seen = {"plan": plan_digest(bought.proof)}
-        content = self._line.send("release", {**bought.fields, **details, **seen})
+        content = self._send("release", {**bought.fields, **details, **seen})
         charged, answer = self._read(content)
         if charged.fields["request"] != bought.identity.fingerprint:
             raise ServerUnavailable(self._line.place, "answered another request")
@@ -533,6 +593,17 @@ class Connection:
         if charged is None or not charged.is_sealed:
             raise ServerUnavailable(self._line.place, "answered with no record")
         return charged, bytes(answer)
+
+
+def _without_views(question: Question, catalog: Catalog) -> Any:
+    """Return a question with the steps of its views written out, as a server reads it.
+
+    Where filters stand last, requests that are released together share a measurement:
+    of a view nobody there knows where it ends.
+    """
+    if isinstance(question, dict):
+        return {name: _without_views(each, catalog) for name, each in question.items()}
+    return replace(question, rows=catalog.without_views(question.rows))
 
 
 def _check_earmark(name: str | None) -> str | None:

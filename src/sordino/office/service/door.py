@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -28,6 +28,7 @@ from sordino.errors import (
 )
 from sordino.ledger.file_format import parse_json
 from sordino.ledger.record_kinds import check_name
+from sordino.noise.sampling.bits import fresh_secret
 from sordino.numbers import arguments
 from sordino.office.service.tokens import Holder, TokenFile
 from sordino.office.service.wire import (
@@ -35,28 +36,36 @@ from sordino.office.service.wire import (
     body_refusal,
     catalog_fields,
     entry_fields,
+    exposure_fields,
     headroom_fields,
     loss_fields,
     other_plan_refusal,
     plan_digest,
     read_keysets,
     refusal_fields,
+    standing_words,
     write_json,
 )
 from sordino.plan.bundle import share_budget
 from sordino.query.groups import Marginals
 from sordino.query.request import CONFIDENCE, Request
-from sordino.query.request_reader import ToldRequest, read_told
+from sordino.query.request_reader import ToldRequest, read_parts, read_told
 from sordino.release.storage import join_answers
-from sordino.session.charging import batch_identity, guard_call, request_identity
+from sordino.session.charging import (
+    Identity,
+    batch_identity,
+    guard_call,
+    request_identity,
+)
 from sordino.session.executor import (
     Desk,
+    Parts,
     buy_tables,
     charge_of_tables,
     pay_for_margins,
     price_margins,
 )
-from sordino.session.session import Session
+from sordino.session.session import Session, narrow_desk
 from sordino.session.sql import (
     IN_PYTHON,
     NOTHING,
@@ -69,6 +78,8 @@ from sordino.session.sql import (
 )
 
 _LOG: Final = logging.getLogger("sordino.service")
+_MOST_CHOICES: Final = 10
+"""Times that blocks are chosen of blocks: each makes a catalog anew."""
 MOST_WORDS: Final = 2**16
 """Letters of a request, keys aside: what takes a minute to plan is not asked for."""
 ASKED: Final = "that was asked"
@@ -85,6 +96,8 @@ class ServerLimits(NamedTuple):
     """Requests of one token that are worked on together."""
     a_minute: int = 300
     """Requests of one token in any 60 seconds."""
+    parts: int = 1000
+    """Parts of tables that are kept for one name."""
 
 
 @final
@@ -129,6 +142,53 @@ class Turns:
                 raise ServerUnavailable(ASKED, problem)
             times.append(now)
             self.working[token] += 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PaidParts:
+    """Parts of tables that were paid for, each a desk of whoever paid.
+
+    What they have left is in memory, as it is in a session: who stops the server ends
+    them.
+    """
+
+    most: int
+    desks: dict[tuple[str, str], Desk] = field(default_factory=dict)
+    """By the analyst, and by what the part is called on the wire."""
+    lock: Lock = field(default_factory=Lock)
+
+    def refuse_more(self, analyst: str, count: int) -> None:
+        """Refuse parts that there is no room for, before they are paid for."""
+        with self.lock:
+            number = sum(name == analyst for name, _ in self.desks)
+        if number + count > self.most:
+            raise InvalidParameter(
+                "values",
+                f"{count} more",
+                f"make more parts than the {self.most} that a server keeps for a name",
+                "Ask the curator to start it anew, which ends the parts there are.",
+            )
+
+    def keep(self, analyst: str, desks: Iterable[Desk]) -> list[str]:
+        """Keep desks of parts, and return what they are called."""
+        named = {(analyst, fresh_secret().hex()): desk for desk in desks}
+        with self.lock:
+            self.desks.update(named)
+        return [called for _, called in named]
+
+    def desk(self, analyst: str, called: Any) -> Desk:
+        """Return the desk of a part; those of others are as unknown as none."""
+        with self.lock:
+            desk = self.desks.get((analyst, called)) if type(called) is str else None
+        if desk is None:
+            raise InvalidParameter(
+                "part",
+                "...",
+                "is not known to this server, which keeps parts until it stops",
+                "Make the parts anew, by session.partition.",
+            )
+        return desk
 
 
 @final
@@ -192,6 +252,36 @@ class Fields:
         return arguments.text(**{name: self.values.get(name)})
 
     @property
+    def words(self) -> tuple[str, Any]:
+        """Return the words of a request as they were written, and as they are read."""
+        written = self.text("words")
+        if len(written) > MOST_WORDS:
+            raise InvalidParameter(
+                "words",
+                f"{len(written)} letters",
+                f"must have at most {MOST_WORDS}",
+                "Ask for fewer columns at once.",
+            )
+        try:
+            return written, parse_json(written)
+        except (RecursionError, ValueError):
+            return written, None
+
+    @property
+    def chosen_blocks(self) -> list[tuple[Any, ...]]:
+        """Return the blocks that are chosen, and those that are chosen of these."""
+        listed = self.values.get("blocks") or []
+        is_read = isinstance(listed, list) and len(listed) <= _MOST_CHOICES
+        if not is_read or not all(isinstance(names, list) for names in listed):
+            raise InvalidParameter(
+                "blocks",
+                "...",
+                f"must be at most {_MOST_CHOICES} lists of names",
+                "Choose them of the whole session.",
+            )
+        return [*map(tuple, listed)]
+
+    @property
     def details(self) -> dict[str, Any]:
         """Return the remarks that a charge is recorded with."""
         value = self.values.get
@@ -209,11 +299,7 @@ class Service:
         self.bounds = bounds or ServerLimits()
         self._desk, self._tokens = session._desk, tokens  # noqa: SLF001 it stands for it
         self._turns, self._allotted = Turns(self.bounds), set[tuple[str, str]]()
-        if self._desk.book.ledger.division is not None:
-            raise InvalidQuery(
-                "the ledger has blocks, which a server does not ask for yet",
-                "Ask for them in a session.",
-            )
+        self._parts = PaidParts(self.bounds.parts)
         self._facts = catalog_fields(self._desk.catalog)
         for holder in tokens.holders():
             if not holder.revoked:
@@ -263,7 +349,7 @@ class Service:
         names, act = _VERBS[verb]
         fields.refuse_others(*names)
         self._allot(holder)
-        return act(self, Inquiry(self._desk_of(holder), fields))
+        return act(self, Inquiry(self._place(holder, fields), fields))
 
     def _allot(self, holder: Holder) -> None:
         """Give a name its limit, once; another one than it has is refused."""
@@ -271,6 +357,15 @@ class Service:
         if marked not in self._allotted:
             self._desk.book.ledger.allot(holder.analyst, holder.limit)
             self._allotted.add(marked)
+
+    def _place(self, holder: Holder, fields: "Fields") -> Desk:
+        """Return the desk that is meant: of all rows, of some blocks, or of a part."""
+        if fields.values.get("part") is not None:
+            return self._parts.desk(holder.analyst, fields.values["part"])
+        desk = self._desk_of(holder)
+        for names in fields.chosen_blocks:
+            desk = narrow_desk(desk, names)
+        return desk
 
     def _desk_of(self, holder: Holder) -> Desk:
         """Return the desk at which a name asks: what it charges is its own, too."""
@@ -289,6 +384,7 @@ class Service:
             "lasts": ledger.durable,
             "limit": ledger.first_limit().fields,
             "own": ledger.first_limit(inquiry.desk.book.name).fields,
+            "blocks": _division_fields(inquiry.desk),
             "tables": tables,
         }
         return join_answers([write_json(facts), *rows])
@@ -324,6 +420,15 @@ class Service:
         _refuse_other_plan(request, inquiry)
         return _pay(desk, request.question, request, inquiry.details)
 
+    def _partition(self, inquiry: Inquiry) -> bytes:
+        """Charge for the parts of a table; each is asked for by what it is called."""
+        parts = _read_parts_words(inquiry)
+        desk, analyst = inquiry.desk, inquiry.desk.book.name
+        _hold_plan(desk.book.proof_of(parts.priced), inquiry)
+        self._parts.refuse_more(analyst, len(parts.catalogs))
+        desks = desk.pay_for_parts(parts).values()
+        return write_json({"parts": self._parts.keep(analyst, desks)})
+
     def _release_sql(self, inquiry: Inquiry) -> bytes:
         """Release what a text of SQL asks for, with all that it says in its options."""
         dialect = inquiry.fields.values.get("dialect", "duckdb")
@@ -358,11 +463,17 @@ class Service:
     def _tell_budget(self, inquiry: Inquiry) -> bytes:
         book = inquiry.desk.book
         spent, remaining = loss_fields(book.spent), loss_fields(book.remaining)
-        return write_json({"spent": spent, "remaining": remaining})
+        return write_json({
+            "spent": spent,
+            "remaining": remaining,
+            **exposure_fields(book),
+        })
 
 
+_PLACE: Final = ("blocks", "part")
+_PARTS: Final = ("words", "table", "why", "plan")
 _DETAILS: Final = ("key", "why", "earmark")
-_WORDS: Final = ("words", "keys")
+_WORDS: Final = ("words", "keys", *_PLACE)
 _VERBS: Final[
     Mapping[str, tuple[tuple[str, ...], Callable[[Service, Inquiry], bytes]]]
 ] = {
@@ -370,30 +481,22 @@ _VERBS: Final[
     "price": (_WORDS, Service._price),  # noqa: SLF001 likewise
     "what_if": ((*_WORDS, "earmark"), Service._look_ahead),  # noqa: SLF001 likewise
     "release": ((*_WORDS, *_DETAILS, "plan"), Service._release),  # noqa: SLF001 likewise
-    "sql": (("sql", "dialect", *_DETAILS), Service._release_sql),  # noqa: SLF001 likewise
-    "history": ((), Service._tell_history),  # noqa: SLF001 likewise
-    "answer": (("key",), Service._tell_answer),  # noqa: SLF001 likewise
-    "budget": ((), Service._tell_budget),  # noqa: SLF001 likewise
+    "partition": ((*_PARTS, *_PLACE), Service._partition),  # noqa: SLF001 likewise
+    "sql": (("sql", "dialect", *_DETAILS, *_PLACE), Service._release_sql),  # noqa: SLF001 likewise
+    "history": (_PLACE, Service._tell_history),  # noqa: SLF001 likewise
+    "answer": (("key", *_PLACE), Service._tell_answer),  # noqa: SLF001 likewise
+    "budget": (_PLACE, Service._tell_budget),  # noqa: SLF001 likewise
 }
 """What may be asked, with the names of its fields."""
 
 
 def _read_words(inquiry: Inquiry) -> ToldRequest:
     """Return a request of words, refused unless it writes these very words."""
-    written = inquiry.fields.text("words")
-    if len(written) > MOST_WORDS:
-        raise InvalidParameter(
-            "words",
-            f"{len(written)} letters",
-            f"must have at most {MOST_WORDS}",
-            "Ask for fewer columns at once.",
-        )
-    try:
-        words = parse_json(written)
-    except (RecursionError, ValueError):
-        words = None
-    request = read_told(words, read_keysets(inquiry.fields.values.get("keys", [])))
-    catalog, question = inquiry.desk.catalog, request.question
+    written, words = inquiry.fields.words
+    catalog = inquiry.desk.catalog
+    keysets = read_keysets(inquiry.fields.values.get("keys", []))
+    request = read_told(words, keysets, standing_words(catalog))
+    question = request.question
     several = question if isinstance(question, dict) else {"": question}
     with catalog.explain_refusals():
         for each in several.values():
@@ -406,23 +509,48 @@ def _read_words(inquiry: Inquiry) -> ToldRequest:
         margins = read_marginals(question, request.confidence)
         question = margins or read_request(question, request.confidence)
         identity = request_identity(question, catalog, request.budget, "")
-    # letter by letter: what was read is what was asked, or nothing is done
+    _refuse_other_words(identity, written, request.verb)
+    return replace(request, question=question)
+
+
+def _read_parts_words(inquiry: Inquiry) -> Parts:
+    """Return the price of parts by their words, refused unless it has these words."""
+    written, words = inquiry.fields.words
+    desk, name = inquiry.desk, inquiry.fields.text("table")
+    rows, by, values, budget = read_parts(words, standing_words(desk.catalog))
+    if rows.steps or rows.table != name:  # a view of who asks
+        with desk.catalog.explain_refusals():
+            desk = replace(desk, catalog=desk.catalog.with_view(name, rows))
+    why = inquiry.fields.details["why"]
+    parts = desk.price_parts(name, by, values, budget, why)
+    _refuse_other_words(parts.identity, written, "partition")
+    return parts
+
+
+def _refuse_other_words(identity: Identity, written: str, verb: str) -> None:
+    """Refuse, letter by letter, unless what was read is what was asked."""
     if identity.words != written:
         raise InvalidParameter(
             "words",
-            show(request.verb),
+            show(verb),
             "are not those that this server writes for the same request",
             "Its tables or its version may have changed: connect anew.",
         )
-    return replace(request, question=question)
+
+
+def _division_fields(desk: Desk) -> Any:
+    """Return how the tables lie in blocks, and which are read; None without blocks."""
+    division = desk.book.ledger.division
+    if division is None:
+        return None
+    return {"division": division.fields, "open": list(desk.book.blocks or ())}
 
 
 def _refuse_other_plan(request: ToldRequest, inquiry: Inquiry) -> None:
     """Refuse to charge another price than the client has seen, if it says which."""
-    key, expected = inquiry.key, inquiry.fields.values.get("plan")
-    desk = inquiry.desk
+    key, desk = inquiry.key, inquiry.desk
     is_paid = key is not None and desk.book.ledger.entry(key) is not None
-    if expected is None or is_paid:
+    if inquiry.fields.values.get("plan") is None or is_paid:
         return
     question, budget = request.question, request.budget
     if isinstance(question, Marginals):
@@ -432,7 +560,12 @@ def _refuse_other_plan(request: ToldRequest, inquiry: Inquiry) -> None:
         priced = desk.charge_together(bundle)
     else:
         priced = desk.charge_of(desk.buy(question, budget))
-    if plan_digest(desk.book.proof_of(priced)) != expected:
+    _hold_plan(desk.book.proof_of(priced), inquiry)
+
+
+def _hold_plan(proof: str, inquiry: Inquiry) -> None:
+    expected = inquiry.fields.values.get("plan")
+    if expected is not None and expected != plan_digest(proof):
         raise other_plan_refusal()
 
 

@@ -81,7 +81,7 @@ class Listener:
         waits, most = self._patience, self._door.bounds.body
         try:
             with anyio.fail_after(waits.body):
-                body = await _read_body(request, most)
+                body = await read_body(request, most)
         except TimeoutError:
             slow = f"waits {waits.body:g} seconds for a request"
             return _refusal(408, ServerUnavailable(ASKED, slow))
@@ -121,8 +121,8 @@ def application(
     return Starlette(routes=routes, lifespan=stand)
 
 
-async def _read_body(request: Request, most: int) -> bytes | None:
-    """Return the body, None as soon as it is longer than may be."""
+async def read_body(request: Request, most: int) -> bytes | None:
+    """Body of a request, None as soon as it is longer than may be."""
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
@@ -182,9 +182,19 @@ def serve(
             "Give a certificate and its key, or listen at 127.0.0.1 behind a proxy.",
         )
     waits = patience or Patience()
+    run_server(application(door, waits, close), listener, credentials, waits)
+
+
+def run_server(
+    answers: Starlette,
+    listener: socket.socket,
+    credentials: tuple[Path, Path] | None,
+    waits: Patience,
+) -> None:
+    """Run an application at a socket until the process is asked to stop."""
     certificate, key = credentials or (None, None)
     config = uvicorn.Config(
-        application(door, waits, close),
+        answers,
         http=HastyProtocol,
         ws="none",
         lifespan="on",

@@ -148,6 +148,9 @@ def _read_holder(name: str, section: Section) -> Holder:
         raise section.wrong(
             "analyst", "is the name of the whole budget", "Name a person."
         )
+    if ":" in analyst:
+        # keys are recorded as "name: key": no name may begin a key of another's
+        raise section.wrong("analyst", "must have no colon", "Name a person.")
     until = section.values.get("until")
     if until is not None and type(until) is not date:
         raise section.wrong("until", "must be a day", "Write until = 2027-06-30.")

@@ -31,16 +31,19 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, restore_error
 from sordino.expressions.schema import Column, Schema
 from sordino.ledger.answers import read_loss
+from sordino.ledger.blocks import Block, Exposure, Windows, worst_exposures
 from sordino.ledger.record_kinds import Entry
+from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Headroom, exact_text
 from sordino.losses.loss import Loss
-from sordino.numbers.canonical import Worded
+from sordino.numbers.canonical import Worded, canonical_text
 from sordino.query.groups import Marginals
 from sordino.query.nodes import AbstractNode, Question, Source
 from sordino.query.request import Request
 from sordino.query.request_reader import read_budget_words
-from sordino.session.tables import Catalog, open_catalog
+from sordino.session.charging import Book
+from sordino.session.tables import Catalog, keep_open_blocks, open_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,6 +112,36 @@ def read_entry(fields: Any) -> Entry:
         "blocks": tuple(fields["blocks"]),
         "each": None if each is None else Charge.read(each),
     })
+
+
+def exposure_fields(book: Book) -> dict[str, Any]:
+    """Return the sums of the blocks that are read, and of people in several."""
+    blocks = [
+        [
+            *(block.name, block.opened.isoformat()),
+            *map(loss_fields, (block.limit, block.spent, block.remaining)),
+        ]
+        for block in book.blocks_read()
+    ]
+    ledger = book.ledger
+    exposures = [
+        [size, list(each.blocks), loss_fields(each.charged), loss_fields(each.promise)]
+        for size, each in worst_exposures(ledger.division, ledger.exposure)
+    ]
+    return {"blocks": blocks, "exposures": exposures}
+
+
+def read_exposure_fields(fields: Any) -> tuple[tuple[Block, ...], Windows]:
+    """Inverse of `exposure_fields`."""
+    blocks = tuple(
+        Block(name, datetime.fromisoformat(opened), *map(read_loss_fields, losses))
+        for name, opened, *losses in fields["blocks"]
+    )
+    exposures = tuple(
+        (size, Exposure(tuple(names), *map(read_loss_fields, losses)))
+        for size, names, *losses in fields["exposures"]
+    )
+    return blocks, exposures
 
 
 def refusal_fields(error: SordinoError) -> dict[str, Any]:
@@ -229,6 +262,7 @@ def catalog_fields(catalog: Catalog) -> tuple[dict[str, Any], list[bytes]]:
             "name": name,
             "columns": _column_fields(_source_of(catalog.relations[name].node).schema),
             "protects": unit.words,
+            "blocks": catalog.block_columns[name],
             "vouched_by": _word_beside(catalog, name),
             "lossy": sorted(catalog.engine.lossy(name)),
             "unusable": dict(catalog.unusable[name]),
@@ -268,8 +302,13 @@ def _stream(rows: "pa.Table") -> bytes:
     return sink.getvalue()
 
 
-def read_catalog(fields: Any, rows: "list[pa.Table]") -> Catalog:
-    """Return the catalog of the same tables, in which no row can be asked for."""
+def read_catalog(
+    fields: Any, rows: "list[pa.Table]", blocks: tuple[Blocks, tuple[str, ...]] | None
+) -> Catalog:
+    """Return the catalog of the same tables, in which no row can be asked for.
+
+    `blocks` are the division of a ledger, and those that are open there.
+    """
     tables: dict[str, Any] = {}
     for table in fields["private"]:
         facts = DistantTable(
@@ -280,12 +319,32 @@ def read_catalog(fields: Any, rows: "list[pa.Table]") -> Catalog:
         )
         unit, voucher = _read_unit(table["protects"]), table["vouched_by"]
         tables[table["name"]] = PrivateTable(
-            facts, unit, vouched_by=voucher, sampled=table["sampled"]
+            facts,
+            unit,
+            blocks=table["blocks"],
+            vouched_by=voucher,
+            sampled=table["sampled"],
         )
     for table, content in zip(fields["public"], rows, strict=True):
         columns = dict(_read_schema(table["columns"]).columns)
         tables[table["name"]] = PublicTable(content, columns)
-    return open_catalog(FactsEngine(), tables)
+    catalog = open_catalog(FactsEngine(), tables)
+    if blocks is not None:
+        keep_open_blocks(catalog, *blocks)
+    return catalog
+
+
+def standing_words(catalog: Catalog) -> list[tuple[Any, str]]:
+    """Return the words of parts, and of rows of some blocks, with their names.
+
+    Where a view stands is told by its steps, so of views there are none.
+    """
+    listed = [
+        (json.loads(canonical_text(catalog.words(name))), name)
+        for name in catalog.relations
+        if name not in catalog.views
+    ]
+    return [(words, name) for words, name in listed if len(words) > 1]
 
 
 @final
