@@ -70,7 +70,7 @@ def _shorten(signature: str) -> str:
 
 
 def _fold(call: str) -> str:
-    """A long call with an argument on each line: commas inside brackets are of types."""
+    """A long call, an argument on each line: commas within brackets are of types."""
     if len(call) <= _WIDE:
         return call
     parts, depth = [""], 0
