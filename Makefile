@@ -29,7 +29,7 @@ MINUTES ?= 60
 SEED ?= 1
 AUDIT_MINUTES ?= 15
 
-.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants proofs wheel \
+.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants nets proofs wheel \
 	pythons picture pictures docs format clean
 
 help:  ## list the targets
@@ -74,6 +74,8 @@ audit: $(READY) $(BROWSER)  ## try to prove it wrong; then the statistical tests
 	@$(BIN)/sordino audit --minutes $(AUDIT_MINUTES) --seed $(SEED) --out build/audit.html \
 		--facts build/audit.json
 	@$(BIN)/python -m tests.assurance build/audit.json
+	@$(BIN)/python -m tests.hostile --seed $(SEED) --out build/inputs.json
+	@$(BIN)/python -m tests.assurance build/inputs.json inputs
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
 
 night: $(READY)  ## ask the newest engines about files and tables that lie; name new steps of plans
@@ -91,6 +93,11 @@ evening: $(READY) $(BROWSER)  ## ask a sample of the night, drawn by the date; M
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
 	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)
+
+nets: $(READY)  ## say which net catches which planted error, in docs/assurance.md; MINUTES=60
+	@mkdir -p build
+	@nice $(BIN)/python -m tests.mutants.nets --minutes $(MINUTES) --out build/nets.json
+	@$(BIN)/python -m tests.assurance build/nets.json nets
 
 proofs: $(READY)  ## check the lemmas of proofs/*.v, where coqc is installed
 	@$(BIN)/python -m tests.machine_checked

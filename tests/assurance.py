@@ -1,17 +1,23 @@
 """The page of figures: `python -m tests.assurance` writes docs/assurance.md.
 
-It is made of docs/assurance.json, which `sordino audit --facts` wrote, and of what is
-counted in the tree; the commit is that of the figures.
+    python -m tests.assurance build/audit.json          # by `sordino audit --facts`
+    python -m tests.assurance build/inputs.json inputs  # by `python -m tests.hostile`
+    python -m tests.assurance build/nets.json nets      # by `tests.mutants.nets`
+
+It is made of docs/assurance.json, which keeps these figures, each with its commit, and
+of what is counted in the tree.
 """
 
 import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
+from tests.mutants.nets import NETS
 from tests.mutants.planted import PLANTED
 from tests.proof_corpus import CERTIFICATES
 from tests.underpriced import underpriced
@@ -23,8 +29,8 @@ _HEAD: Final = """# Figures of assurance
 
 What was tried to prove Sordino wrong, and what came of it. Written by
 `python -m tests.assurance` from [the figures of the last run](assurance.json), which
-`make audit` makes. A figure without a finding proves nothing; it says how hard was
-looked.
+`make audit` and `make nets` make. A figure without a finding proves nothing; it says
+how hard was looked.
 
 | figure | value | command | commit |
 |---|---|---|---|
@@ -60,7 +66,59 @@ def page(facts: Mapping[str, Any]) -> str:
         *((name, f"{count:,}", f"`{how}`") for name, count, how in counted()),
     ]
     lines = [f"| {name} | {value} | {how} | {commit} |\n" for name, value, how in rows]
-    return _HEAD + "".join(lines) + _FOOT
+    inputs, nets = _input_lines(facts.get("inputs")), _net_lines(facts.get("nets"))
+    return _HEAD + "".join([*lines, *inputs, *nets]) + _FOOT
+
+
+def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what came of bad inputs, as rows."""
+    if inputs is None:
+        return
+    command, commit = f"`{inputs['command']}`", inputs["commit"]
+    tried, refused = sum(inputs["tried"].values()), sum(inputs["refused"].values())
+    kinds = ", ".join(inputs["tried"])
+    for name, value in (
+        (f"bad inputs tried ({kinds})", f"{tried:,}"),
+        ("of them refused by an exception of ours, others answered", f"{refused:,}"),
+        ("a foreign error, a charge or too long", f"{sum(inputs['faults'].values())}"),
+        ("slowest bad input, CPU seconds", f"{inputs['slowest']:.1f}"),
+    ):
+        yield f"| {name} | {value} | {command} | {commit} |\n"
+
+
+_NETS: Final = """
+## Which net catches which planted error
+
+Of the errors that are planted for ever in the rooms of prices and mechanisms, drawn by
+their names as far as the time went (`{command}`, {commit}): {caught}. The fourth net is
+the laws, which must notice each (`make mutants`). "No price" says that no drawn price
+changed, so that there is nothing for the checker to refuse.
+
+| planted error | room | {nets} |
+|---|---|{lines}|
+"""
+
+
+def _net_lines(nets: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the table of the nets."""
+    if nets is None:
+        return
+    errors = nets["errors"]
+    counts = {net: sum(row[net] == "caught" for row in errors) for net in NETS}
+    caught = ", ".join(
+        f"the {net} catches {count} of {len(errors)}" for net, count in counts.items()
+    )
+    listed, lines = " | ".join(NETS), "|".join("---" for _ in NETS)
+    yield _NETS.format(
+        command=nets["command"],
+        commit=nets["commit"],
+        caught=caught,
+        nets=listed,
+        lines=lines,
+    )
+    for row in sorted(errors, key=itemgetter("room", "says")):
+        verdicts = " | ".join(row[net] for net in NETS)
+        yield f"| {row['says']} | {row['room']} | {verdicts} |\n"
 
 
 def counted() -> list[tuple[str, int, str]]:
@@ -82,14 +140,16 @@ def counted() -> list[tuple[str, int, str]]:
     ]
 
 
-def main(source: Path) -> None:
-    """Keep the figures of a run, and write the page."""
+def main(source: Path, part: str = "") -> None:
+    """Keep the figures of a run, of a part or of the audit, and write the page."""
     git = ["git", "-C", str(DOCS), "rev-parse", "--short=10", "HEAD"]
     commit = subprocess.run(git, check=True, capture_output=True, text=True).stdout
-    facts = json.loads(source.read_text("utf-8")) | {"commit": commit.strip()}
+    fresh = json.loads(source.read_text("utf-8")) | {"commit": commit.strip()}
+    before = json.loads(FACTS.read_text("utf-8"))
+    facts = before | ({part: fresh} if part else fresh)
     FACTS.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(facts), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

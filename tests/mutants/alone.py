@@ -43,16 +43,17 @@ def main(words: list[str]) -> int:
         copy = Path(place)
         for name in ("src", "tests"):
             shutil.copytree(TREE / name, copy / name)
-        honest = _draw(copy, asked.seeds)
-        _say(f"{len(honest)} prices drawn, {_refused(honest)} refused without an error")
+        honest = draw_prices(copy, asked.seeds)
+        wrong = refused_prices(honest)
+        _say(f"{len(honest)} prices drawn, {wrong} refused without an error")
         for error in (each for each in PLANTED if each.room in asked.rooms):
             path = copy / error.file
             source = path.read_text(encoding="utf-8")
             path.write_text(source.replace(error.before, error.after), encoding="utf-8")
-            drawn = _draw(copy, asked.seeds)
+            drawn = draw_prices(copy, asked.seeds)
             path.write_text(source, encoding="utf-8")
             changed = {name: t for name, t in drawn.items() if t != honest.get(name)}
-            refused = _refused(changed)
+            refused = refused_prices(changed)
             missed += bool(changed) and not refused
             _say(
                 f"{refused:4d} of {len(changed):4d} refused  {error.room}: {error.says}"
@@ -60,7 +61,7 @@ def main(words: list[str]) -> int:
     return int(missed > 0)
 
 
-def _draw(tree: Path, seeds: int) -> Drawn:
+def draw_prices(tree: Path, seeds: int) -> Drawn:
     """Return what a tree draws, in a process of its own."""
     places = [str(tree / "src"), str(tree)]
     run = subprocess.run(
@@ -86,7 +87,7 @@ def _print_drawn(seeds: int) -> int:
     return 0
 
 
-def _refused(drawn: Drawn) -> int:
+def refused_prices(drawn: Drawn) -> int:
     return sum(map(_is_refused, drawn.values()))
 
 

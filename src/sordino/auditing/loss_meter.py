@@ -14,7 +14,7 @@ The exact values of two tables decide what is told: it is for invented tables.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -173,7 +173,12 @@ class Meter:
     @cached_property
     def exact(self) -> list[Any]:
         """Exact totals of the first database, for each purchase."""
-        return [_exact(each, self.desk.engine) for each in self.basket.purchases]
+
+        def answer(question: Any) -> pa.Table:
+            # what fails for public reasons is refused, as before a charge
+            return self.desk.engine.prepare(question)()
+
+        return [_exact(each, answer) for each in self.basket.purchases]
 
     def costs_the_same(self, tables: Tables, engine: AbstractEngine) -> bool:
         """Tell whether plan and charge are those of other tables, as they must be."""
@@ -191,7 +196,7 @@ class Meter:
         losses: list[Loss] = []
         breach = 0.0
         for purchase, exact in zip(self.basket.purchases, self.exact, strict=True):
-            beside = _exact(purchase, engine)
+            beside = _exact(purchase, engine.answer)
             common = [key for key in exact.present if key in beside.present]
             first, second = exact.record(common), beside.record(common)
             if len(first.seen) != len(second.seen):
@@ -232,15 +237,15 @@ class Basket(NamedTuple):
         return "\n".join([*plans, repr(self.charged)])
 
 
-def _exact(purchase: Any, engine: AbstractEngine) -> "Exact | ExactMargins":
+def _exact(purchase: Any, answer: Callable[[Any], pa.Table]) -> "Exact | ExactMargins":
     if isinstance(purchase, MarginsPurchase):
-        return ExactMargins(purchase, engine.prepare(purchase.question)())
+        return ExactMargins(purchase, answer(purchase.question))
     if purchase.plan.stage is not None:
         raise InvalidQuery(
             "keys that are shown first are not measured",
             "Group by a key set, or ask with another budget.",
         )
-    return Exact.of(purchase, engine)
+    return Exact.of(purchase, answer)
 
 
 @final
@@ -275,15 +280,13 @@ class Exact:
     totals: pa.Table
     bins: dict[Any, pa.Table]
     counts: list[pa.Table]
+    recorded: dict[tuple[Key, ...], "Recording"] = field(default_factory=dict)
+    """What reached the noise, by the keys that show: it is the same at each pair."""
 
     @staticmethod
-    def of(purchase: Purchase, engine: AbstractEngine) -> "Exact":
-        """Ask an engine all that the plan asks."""
+    def of(purchase: Purchase, answer: Callable[[Any], pa.Table]) -> "Exact":
+        """Ask all that the plan asks."""
         plan = purchase.plan
-
-        def answer(question: Any) -> pa.Table:
-            return engine.prepare(question)()
-
         bins = {key: answer(each) for key, each in plan.choice_questions.items()}
         counts = [answer(question) for question in plan.coverage_questions]
         return Exact(purchase, answer(plan.question), bins, counts)
@@ -310,7 +313,13 @@ class Exact:
         }
 
     def record(self, common: list[Key]) -> "Recording":
-        """Draw the answer, and return what reached the noise on the way."""
+        """Draw the answer once, and return what reached the noise on the way."""
+        keys = tuple(common)
+        if keys not in self.recorded:
+            self.recorded[keys] = self._record(common)
+        return self.recorded[keys]
+
+    def _record(self, common: list[Key]) -> "Recording":
         seen: Seen = []
         chances: list[float] = []
         purchase, plan = self.purchase, self.purchase.plan

@@ -354,7 +354,7 @@ _MOST_SAMPLES: Final = 12_800_000
 def audit_mechanisms(until: float) -> Iterator[dict[str, Any]]:
     """Audit mechanisms that are honest, then less and less dishonest ones."""
     for make in HONEST:
-        yield _verdict(make(), _SAMPLES) | {"planted": ""}
+        yield audit_trick(make(), _SAMPLES) | {"planted": ""}
     size = _SAMPLES
     for share in UNDERSTATED:
         trick = Trick("Laplace", _runs(sd.Laplace(1), 1 + float(share)), sd.PureDP(1))
@@ -362,12 +362,13 @@ def audit_mechanisms(until: float) -> Iterator[dict[str, Any]]:
         while not verdict["is_broken"] and size <= _MOST_SAMPLES:
             if time.monotonic() > until:
                 return
-            verdict = _verdict(trick, size) | {"planted": share}
+            verdict = audit_trick(trick, size) | {"planted": share}
             size *= 1 if verdict["is_broken"] else 4
         yield verdict
 
 
-def _verdict(trick: Trick, most: int) -> dict[str, Any]:
+def audit_trick(trick: Trick, most: int) -> dict[str, Any]:
+    """Audit a trick by so many outcomes at most, as facts."""
     began = time.monotonic()
     size = most if trick.by is None else min(most, _GROUPS)
     verdict = audit(
