@@ -1,6 +1,8 @@
 """What a report says of ledgers of every kind, and that it says nothing else."""
 
+import json
 import re
+from html import unescape
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
@@ -9,8 +11,10 @@ import duckdb
 import pytest
 
 import sordino as sd
+from sordino import kernel
 from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import proof_text
 from sordino.office.cli.main import main
 from sordino.office.html.odds import Odds, hundred_text
 from sordino.office.html.page import language_codes, read_language
@@ -60,6 +64,18 @@ def test_page_one_says_what_is_spent_left_and_who_may_ask() -> None:
     assert "0.1429 of 0.3334 is spent by 1 release; 0.1904 is left" in words_of_report(
         thirds
     )
+
+
+def test_the_proof_of_the_newest_release_stands_in_the_file() -> None:
+    """All of it, as it is in the ledger: who copies it has it checked."""
+    ledger = plain_ledger()
+    entry = ledger.entries()[-1]
+    (certificate,) = re.findall(
+        r"<pre>(\{.*?\})</pre>", ledger_report(ledger, "Clinic", "en"), re.DOTALL
+    )
+    fields = json.loads(proof_text(ledger.charge(entry.number).fields))
+    assert json.loads(unescape(certificate)) == fields
+    assert kernel.check(unescape(certificate))
 
 
 RULES: Final = """

@@ -14,7 +14,7 @@ from sordino.errors import AnswerLost, InvalidQuery
 from sordino.ledger.copies import registry_yaml
 from sordino.ledger.file_format import Record
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.record_kinds import DATASET, Entry
+from sordino.ledger.record_kinds import DATASET, Entry, proof_text
 from sordino.losses.loss import Loss
 from sordino.numbers.canonical import canonical_text
 from sordino.office.html.elements import fill_template, join
@@ -72,6 +72,7 @@ def single_report(release: LabelledRelease, title: str, code: object) -> str:
         plan=release.plan,
         words=words,
         answers=(answer_of("", release),),
+        proof=release.provenance.proof,
     )
     story = Story(
         title=name,
@@ -226,4 +227,5 @@ def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
         budget="" if entry.budget == DATASET else entry.budget,
         taken=taken_of(entry),
         blocks=entry.blocks,
+        proof=proof_text(fields),
     )

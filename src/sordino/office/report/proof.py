@@ -69,6 +69,9 @@ _COMMANDS = (
     "sordino ledger export clinic.ledger",
 )
 _MOST_NUMBERS = 6
+_MOST_LETTERS: Final = 2**16
+"""Of a certificate that is shown: of a longer one the ledger tells."""
+_KERNEL: Final = CODE.format("python -m sordino.kernel certificate.json")
 
 
 def proof_page(language: Language, story: Story) -> Html:
@@ -83,8 +86,18 @@ def proof_page(language: Language, story: Story) -> Html:
         commands="\n".join(_COMMANDS),
         newest=newest,
         steps=None if newest is None else steps_of(newest.plan),
+        kernel=_KERNEL,
+        certificate=NOTHING if newest is None else _certificate(newest.proof),
         rows=_places(language, story),
     )
+
+
+def _certificate(proof: str) -> Html:
+    """A certificate in letters that can be seen, whole: it is there to be copied."""
+    if not 0 < len(proof) <= _MOST_LETTERS:
+        return NOTHING
+    fields = json.loads(proof)
+    return Html.escape(json.dumps(fields, sort_keys=True, separators=(",", ":")))
 
 
 def _policy(language: Language, trail: Trail) -> Html:

@@ -182,6 +182,8 @@ class ShownRelease:
     blocks: tuple[str, ...] = ()
     files: ShownFiles | None = None
     """Where its numbers are, if not in the ledger."""
+    proof: str = ""
+    """The certificate of its charge; none of charges of earlier versions."""
 
 
 @final
