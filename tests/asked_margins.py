@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 import sordino as sd
+from tests.effort import often
 
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
 SIZE: Final = 2000
@@ -16,7 +17,7 @@ PLACES: Final = sd.KeySet.from_tuples(
 KEYS: Final = PLACES * sd.KeySet.from_dict({"year": [2025, 2026], "ill": [True, None]})
 NESTED: Final = [("state", "town")]
 VISITS: Final = sd.table("visits")
-WIDE: Final = sd.KeySet.from_dict({f"c{n}": [0, 1] for n in range(60)})
+WIDE: Final = sd.KeySet.from_dict({f"c{n}": [0, 1] for n in range(often(30, 60))})
 ASKED: Final = VISITS.marginals(KEYS, order=2, hierarchies=NESTED)
 
 

@@ -109,8 +109,14 @@ class Refused:
         return s.price(eval(self.call, names), BUDGET)  # noqa: S307 a table of ours
 
 
+@cache
+def _asked() -> sd.Session:
+    """Return the session that all refusals are asked of: none may change it."""
+    return session()
+
+
 def assert_refused(case: Refused) -> None:
-    held = session()
+    held = _asked()
     before = repr(held.spent), repr(held.remaining)
     kind = vars(errors)[case.kind]
     with pytest.raises(kind) as caught:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from tests.syntax import SOURCE, syntax
+from tests.syntax import SOURCE, nodes_of
 
 RIDDLES: Final = (
     "Return what ",
@@ -31,7 +31,7 @@ MARKS: Final = ("noqa", "type: ignore", "pragma", "fmt:")
 def classes() -> dict[str, list[ast.ClassDef]]:
     named: dict[str, list[ast.ClassDef]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(syntax(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 named.setdefault(node.name, []).append(node)
     return named
@@ -49,6 +49,19 @@ def bases(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
 
 def silent_methods(node: ast.ClassDef) -> list[str]:
     """Return the public methods of a class that nothing documents."""
+    silent = [
+        part.name
+        for part in node.body
+        if isinstance(part, ast.FunctionDef)
+        and not part.name.startswith("_")
+        and not ast.get_docstring(part)
+        and not any(
+            ast.unparse(mark).endswith(("overload", ".setter"))
+            for mark in part.decorator_list
+        )
+    ]
+    if not silent:
+        return []
     inherited = {
         part.name if isinstance(part, ast.FunctionDef) else ast.unparse(part.target)
         for base in bases(node)
@@ -56,18 +69,7 @@ def silent_methods(node: ast.ClassDef) -> list[str]:
         if (isinstance(part, ast.FunctionDef) and ast.get_docstring(part))
         or isinstance(part, ast.AnnAssign)
     }
-    return [
-        part.name
-        for part in node.body
-        if isinstance(part, ast.FunctionDef)
-        and not part.name.startswith("_")
-        and not ast.get_docstring(part)
-        and part.name not in inherited
-        and not any(
-            ast.unparse(mark).endswith(("overload", ".setter"))
-            for mark in part.decorator_list
-        )
-    ]
+    return [name for name in silent if name not in inherited]
 
 
 def test_public_methods_are_documented_once() -> None:
@@ -94,7 +96,7 @@ def test_no_docstring_is_a_riddle() -> None:
     riddles = [
         f"{path.relative_to(SOURCE)}:{getattr(node, 'name', '')}: {text}"
         for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(syntax(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         and (text := ast.get_docstring(node) or "").startswith(RIDDLES)
     ]

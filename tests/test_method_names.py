@@ -8,7 +8,7 @@ import ast
 from pathlib import Path
 from typing import Final
 
-from tests.syntax import SOURCE, syntax
+from tests.syntax import SOURCE, nodes_of
 from tests.test_names import is_bare
 
 REASONS: Final = {
@@ -34,7 +34,7 @@ def bare_methods() -> dict[str, set[str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         names = {
             part.name
-            for node in ast.walk(syntax(path))
+            for node in nodes_of(path)
             if isinstance(node, ast.ClassDef)
             for part in node.body
             if isinstance(part, ast.FunctionDef) and is_bare(part.name)
@@ -59,7 +59,7 @@ def test_every_reason_is_of_a_method() -> None:
     named = {
         part.name
         for path in SOURCE.rglob("*.py")
-        for part in ast.walk(syntax(path))
+        for part in nodes_of(path)
         if isinstance(part, ast.FunctionDef)
     }
     assert set(REASONS) - named == set()

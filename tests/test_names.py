@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple, final
 
 from tests.batches import for_each
-from tests.syntax import SOURCE, syntax
+from tests.syntax import SOURCE, nodes_of, syntax
 
 SHARED: Final = {
     ("function", "main"): "where a program begins",
@@ -146,7 +146,7 @@ def private() -> dict[str, set[str]]:
     bare_names: dict[str, set[str]] = defaultdict(set)
     for path in sorted(SOURCE.rglob("*.py")):
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        for node in ast.walk(syntax(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.FunctionDef) and is_bare(node.name[1:]):
                 bare_names[room] |= {node.name} if node.name.startswith("_") else set()
     return {room: names for room, names in bare_names.items() if names}

@@ -4,7 +4,7 @@ import ast
 
 from sordino.numbers.views import office
 from sordino.office.views import VIEWS
-from tests.syntax import SOURCE, syntax
+from tests.syntax import SOURCE, nodes_of
 
 
 def names_asked() -> set[str]:
@@ -13,7 +13,7 @@ def names_asked() -> set[str]:
         node.attr
         for path in SOURCE.rglob("*.py")
         if "office" not in path.relative_to(SOURCE).parts
-        for node in ast.walk(syntax(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == "office"

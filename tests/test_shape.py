@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from tests.syntax import SOURCE, syntax
+from tests.syntax import SOURCE, nodes_of
 from tests.test_imports import drawing
 
 ROOT = Path(__file__).parent.parent
@@ -127,7 +127,7 @@ def test_a_class_is_abstract_or_final() -> None:
     loose = [
         (path.name, node.name)
         for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(syntax(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef) and not is_settled(node)
     ]
     assert loose == []

@@ -11,6 +11,7 @@ from typing import Any, Final
 import sordino
 
 _SECTION: Final = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+_WIDE: Final = 76
 _NAME: Final = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
 
 
@@ -25,7 +26,7 @@ def objects(reference: str) -> dict[str, list[str]]:
 
 def page(title: str, names: list[str]) -> str:
     """Text of the page of a section."""
-    return "\n".join([f"# {title}: each object\n", *map(_object, names)])
+    return "\n".join([f"# Objects: {title.lower()}\n", *map(_object, names)])
 
 
 def _object(name: str) -> str:
@@ -58,13 +59,27 @@ def _call(name: str, called: Any) -> str:
         signature = str(inspect.signature(called))
     except ValueError:
         return ""
-    return f"```python\n{name}{_shorten(signature)}\n```"
+    return f"```python\n{_fold(name + _shorten(signature))}\n```"
 
 
 def _shorten(signature: str) -> str:
     """A signature without the modules of its types."""
     signature = re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])", "", signature)
-    return signature.replace("(self, ", "(").replace("(self)", "()").replace("'", "")
+    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)
+    return signature.replace("(self, ", "(").replace("(self)", "()")
+
+
+def _fold(call: str) -> str:
+    """A long call, an argument on each line: commas within brackets are of types."""
+    if len(call) <= _WIDE:
+        return call
+    parts, depth = [""], 0
+    for sign in call:
+        depth += (sign in "([{") - (sign in ")]}")
+        parts[-1] += sign
+        if sign == "," and depth == 1:
+            parts.append("   ")
+    return "\n".join(parts)
 
 
 def _prose(told: str) -> str:

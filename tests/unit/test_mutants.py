@@ -71,7 +71,7 @@ def test_every_room_names_tests_that_are_there() -> None:
     assert [test for test in sorted(named) if not (TREE / test).exists()] == []
 
 
-@sampled(2, 6)
+@sampled(2, 3)
 @for_each("room", ROOMS)
 def test_every_room_has_enough_to_change(room: str) -> None:
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20

@@ -83,6 +83,8 @@ _END_BITS = 128
 _RATIONAL_BITS = 256
 _BEYOND = 1100
 """A power of two beyond which every double is 0 or infinite, in either direction."""
+_NORMAL = 1000
+"""A power of two below which doubles have all their digits, in either direction."""
 
 
 def ball(value: "Exact") -> arb:
@@ -98,7 +100,9 @@ def ball(value: "Exact") -> arb:
 def fraction(point: arb) -> Fraction:
     """Return an exact ball as a rational."""
     mantissa, exponent = map(int, point.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    if exponent >= 0:
+        return Fraction(mantissa << exponent)
+    return Fraction(mantissa, 1 << -exponent)
 
 
 def shortest(value: float) -> Fraction:
@@ -179,8 +183,11 @@ def _round(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
         # down from beyond the doubles is the largest double, never infinity
         return nearest if nearest * towards > 0 else math.nextafter(nearest, 0.0)
     # Python's quotient is correctly rounded, so one step is enough
-    error = (Fraction(nearest) - value) * towards
-    return nearest if error >= 0 else math.nextafter(nearest, math.inf * towards)
+    numerator, denominator = nearest.as_integer_ratio()
+    error = numerator * value.denominator - value.numerator * denominator
+    return (
+        nearest if error * towards >= 0 else math.nextafter(nearest, math.inf * towards)
+    )
 
 
 def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
@@ -203,6 +210,11 @@ def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
         end = value.upper() if towards > 0 else value.lower()
     mantissa, exponent = map(int, end.man_exp())
     size = exponent + abs(mantissa).bit_length()
+    if abs(size) < _NORMAL:  # a mantissa is rounded as the number is
+        nearest = float(mantissa)
+        if (int(nearest) - mantissa) * towards < 0:
+            nearest = math.nextafter(nearest, math.inf * towards)
+        return math.ldexp(nearest, exponent)
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
     return _round(Fraction(mantissa) * Fraction(2) ** exponent, towards)
 

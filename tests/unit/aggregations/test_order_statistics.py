@@ -74,7 +74,7 @@ def test_a_choice_by_rank_would_be_beyond_the_data() -> None:
     assert (found > 100).mean() > 0.5
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("high", [10**3, 10**6, 10**12])
 def test_wide_bounds_cost_few_rows(high: int) -> None:
     """Of 2000 values without ties at most 60 lie beyond, however wide the bounds.
@@ -96,7 +96,7 @@ def test_extremes_of_few_rows_are_the_other_bound() -> None:
     assert (grouped([5], sd.max("x", 0, 10)) < 5).mean() > 0.9
 
 
-@sampled(1)
+@sampled(1, 9)
 @for_each("engine", ["duckdb", "memory"])
 @for_each(
     ("values", "ends", "expected"),
@@ -147,7 +147,7 @@ def test_quantiles_may_hold_extremes() -> None:
     assert abs(row["a_0.5"] - 53) <= 2
 
 
-@sampled(1)
+@sampled(1, 1)
 @for_each("engine", ["duckdb", "memory"])
 def test_infinities_are_no_sizes(engine: str) -> None:
     """Of 20 infinities among 1000 values the bounds know nothing."""
@@ -188,7 +188,7 @@ TIGHT: Final[Mapping[str, tuple[Any, float, float]]] = {
 }
 
 
-@sampled(2)
+@sampled(2, 3)
 @for_each("name", TIGHT)
 def test_signed_bounds_are_tight(name: str) -> None:
     """Of both bounds most are the nearest steps, a quarter of a doubling long.

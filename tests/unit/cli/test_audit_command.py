@@ -18,12 +18,12 @@ def test_a_short_audit_finds_nothing(
 ) -> None:
     """Its page, its facts and the published page are made of the same figures."""
     page, facts = tmp_path / "a.html", tmp_path / "a.json"
-    line = ["audit", "--minutes", "0.05", "--seed", "5", "--out", str(page)]
+    line = ["audit", "--minutes", "0.02", "--seed", "5", "--out", str(page)]
     assert main([*line, "--facts", str(facts)]) == 0
     assert "nothing was found" in capsys.readouterr().out
     assert "Nothing was found" in page.read_text("utf-8")
     figures = json.loads(facts.read_text("utf-8"))
-    assert figures["command"] == "sordino audit --minutes 0.05 --seed 5"
+    assert figures["command"] == "sordino audit --minutes 0.02 --seed 5"
     assert "accused" in assurance.page(figures | {"commit": "abc"})
 
 

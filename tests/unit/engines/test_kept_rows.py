@@ -64,7 +64,7 @@ def _engines() -> dict[str, AbstractEngine]:
     }
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("bound", BOUNDS)
 def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
     """Permuted, chunked or in files, by one thread or eight, the same rows are kept."""

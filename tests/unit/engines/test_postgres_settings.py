@@ -64,7 +64,7 @@ TOLD: Final = (
     *("cast text-", "read time", "strftime", "add_days", "matches", "like", "round"),
     *("lowercase", "truncate", "less-text", "concat", "divide", "strptime"),
 )
-SOME: Final = [one for one in FORMS if str(one).startswith(TOLD)][:: often(6, 3)]
+SOME: Final = [one for one in FORMS if str(one).startswith(TOLD)][:: often(12, 3)]
 
 
 SINCE_16: Final = {"force_parallel_mode": "debug_parallel_query"}

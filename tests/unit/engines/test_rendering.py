@@ -75,13 +75,12 @@ def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
     assert len(list(made.find_all(exp.Column))) <= tree.weight
 
 
-NESTED = [form for form in FORMS if schema_result(form) == form.types[0]]
-
-
 @pytest.mark.slow
-@for_each("form", NESTED[often(3, 0) :: often(12, 1)], ids=str)
+@for_each("form", FORMS[often(5, 0) :: often(24, 1)], ids=str)
 def test_the_largest_expressions_can_be_written(form: Form) -> None:
     """Whatever is not refused as too large becomes SQL that DuckDB can read."""
+    if schema_result(form) != form.types[0]:
+        return  # it cannot stand within itself
     facts = [(f"x{at}", Column(kind)) for at, kind in enumerate(form.types)]
     columns = [col(name) for name, _ in facts]
     made = columns[0]

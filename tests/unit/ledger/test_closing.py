@@ -84,7 +84,7 @@ def test_what_is_closed_or_lowered_stays_so(ledger: sd.Ledger, tmp_path: Path) -
         sd.ZCDP("0.1"),
         sd.GaussianDP("0.1"),
         sd.Advantage("0.01"),
-        sd.Limit.of(sd.ApproxDP("0.5", "1e-6"), "concentrated"),
+        (sd.ApproxDP("0.5", "1e-6"), "concentrated"),
     ],
     ids=repr,
 )
@@ -92,6 +92,8 @@ def test_a_limit_is_never_raised(ledger: sd.Ledger, limit: Any) -> None:
     """Nor counted otherwise: that could be more of something."""
     ledger.lower("dataset", sd.ApproxDP("0.7", "1e-6"))
     before = ledger.records()
+    if isinstance(limit, tuple):
+        limit = sd.Limit.of(*limit)
     with pytest.raises(InvalidParameter, match="and not above it"):
         ledger.lower("dataset", limit)
     assert ledger.records() == before

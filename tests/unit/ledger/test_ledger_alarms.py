@@ -92,7 +92,7 @@ def test_a_disk_that_lies_once_raises_no_alarm(
 ) -> None:
     """Whatever it lies about: what it says afterwards is believed, from the first."""
     wrong: list[object] = []
-    for k in itertools.count(1, often(4, 1) if witnessed else 1):
+    for k in itertools.count(1, often(6 if witnessed else 2, 1)):
         path = folder / f"{k}.ledger"
         witness = folder / f"{k}.witness" if witnessed else None
         sd.Ledger.at(path, LIMIT, create=True, witness=witness).close()
@@ -157,7 +157,7 @@ def _nested(depth: int, ask: Callable[[], object]) -> object:
 
 @pytest.mark.parametrize(
     ("first", "step"),
-    [(230, 9), pytest.param(400, often(4, 1), marks=pytest.mark.slow)],
+    [(230, 9), pytest.param(400, often(11, 1), marks=pytest.mark.slow)],
 )
 def test_a_release_from_any_depth(tmp_path: Path, first: int, step: int) -> None:
     """What is charged is answered, and nothing is damaged; others append meanwhile."""

@@ -17,7 +17,6 @@ from sordino import errors
 from sordino.ledger import file_format
 from sordino.ledger.file_format import (
     BLOCK,
-    LONGEST,
     Head,
     Header,
     Mark,
@@ -26,7 +25,7 @@ from sordino.ledger.file_format import (
     replace,
     seal,
 )
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.ledgers import claim
 
 Body: TypeAlias = dict[str, Any]
@@ -143,20 +142,27 @@ HOSTILE: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.sampled(10)
-def test_a_hostile_record_is_refused_at_once(
-    tmp_path: Path, history: list[tuple[Record, bytes]], name: str
-) -> None:
-    """Opening refuses, in less time than a hundred honest openings take."""
-    model, path = tmp_path / "model", forged(tmp_path / "f", history, HOSTILE[name])
+@pytest.fixture(name="honest")
+def time_of_honest_openings(tmp_path: Path, history: object) -> float:
+    """Return what a hundred honest openings take."""
+    assert history
     begun = time.process_time()
     for _ in range(100):
-        sd.Ledger.at(model).close()
-    honest = time.process_time() - begun
+        sd.Ledger.at(tmp_path / "model").close()
+    return time.process_time() - begun
+
+
+@sampled(10)
+@for_each("name", HOSTILE)
+def test_a_hostile_record_is_refused_at_once(
+    tmp_path: Path, history: list[tuple[Record, bytes]], honest: float, name: str
+) -> None:
+    """Opening refuses, in less time than a hundred honest openings take."""
+    path = forged(tmp_path / "f", history, HOSTILE[name])
+    begun = time.process_time()
     with pytest.raises(errors.LedgerDamaged):
         sd.Ledger.at(path)
-    assert time.process_time() - begun < 2 * honest
+    assert time.process_time() - begun < honest
 
 
 ACTS: dict[str, Callable[[sd.Ledger], object]] = {
@@ -188,8 +194,8 @@ WHOLE: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("name", WHOLE)
-@pytest.mark.parametrize("act", ACTS)
+@for_each("name", WHOLE)
+@for_each("act", ACTS)
 def test_what_has_its_form_does_no_harm(
     tmp_path: Path, history: list[tuple[Record, bytes]], name: str, act: str
 ) -> None:
@@ -201,9 +207,7 @@ def test_what_has_its_form_does_no_harm(
         assert name != "nothing"
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in WHOLE if "older" in name or "lower" in name]
-)
+@for_each("name", [name for name in WHOLE if "older" in name or "lower" in name])
 def test_what_only_the_sums_show_is_found_by_verifying(
     tmp_path: Path, history: list[tuple[Record, bytes]], name: str
 ) -> None:
@@ -213,12 +217,14 @@ def test_what_only_the_sums_show_is_found_by_verifying(
         ledger.verify()
 
 
-@pytest.mark.slow
-def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_a_line_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_format, "LONGEST", 2**21)
     path = tmp_path / "a"
     sd.Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
-    size = len(whole) + 2 * LONGEST
+    size = len(whole) + 2 * file_format.LONGEST
     head = Record.read(whole.split(b"\n")[-2])
     assert head is not None
     with path.open("r+b") as file:

@@ -42,8 +42,8 @@ def places(path: Path, witness: Path | None) -> int:
     [
         (False, 23),
         (True, 67),
-        pytest.param(False, often(11, 3), marks=pytest.mark.slow),
-        pytest.param(True, often(37, 11), marks=pytest.mark.slow),
+        pytest.param(False, often(17, 3), marks=pytest.mark.slow),
+        pytest.param(True, often(53, 11), marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.sampled(1)
@@ -111,7 +111,7 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
 # an alarm may strike in what other tools call back from the collector of garbage
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
-    "tries", [150, pytest.param(often(900, 3000), marks=pytest.mark.slow)]
+    "tries", [150, pytest.param(often(500, 3000), marks=pytest.mark.slow)]
 )
 def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
     """Signals that come from outside, at instants that nobody chose."""

@@ -86,10 +86,14 @@ def opened(request: pytest.FixtureRequest, folder: Path) -> Callable[..., Ledger
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_point_of_any_home(
+@pytest.mark.parametrize("make", [*HOMES][2:], indirect=True)
+def test_a_kill_at_any_point_beyond_one_machine(
     make: Callable[[], Home], tmp_path: Path
 ) -> None:
-    """After a kill anywhere a retry and another key keep the promise."""
+    """After a kill anywhere a retry and another key keep the promise.
+
+    `test_ledger_crashes.py` asks the same of files, the first two homes.
+    """
     wrong: Counter[str] = Counter()
     kills = 0
     points = [*POINTS, *WITNESSED]
@@ -163,7 +167,7 @@ def test_an_interruption_at_any_place_of_any_home(enter: Callable[..., Ledger]) 
     counting = Interruption(0)
     with counting.armed():
         everything("model")
-    step = max(1, counting.count // often(40, 400))
+    step = max(1, counting.count // often(20, 400))
     done = 0
     for at in range(1 + os.getpid() % step, counting.count, step):
         key = f"k{at}"

@@ -22,7 +22,7 @@ LIMITS = [
     sd.Limit.of(sd.ApproxZCDP(9, "0.5")),
     sd.Limit.of(sd.GaussianDP(9)),
     sd.Limit.of(sd.Advantage("0.9")),
-    sd.Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
+    sd.Limit.of(sd.ApproxDP(9, "0.10005"), "concentrated", reserve="0.1"),
     sd.Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
 ]
 TOGETHER = sd.compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
@@ -14,6 +14,7 @@ from sordino.ledger import file_format
 from sordino.ledger.file_format import NOTHING, Head, Record, replace
 from sordino.ledger.log import AbstractStore, Handle, Log
 from sordino.ledger.policy_file import Seals
+from tests.effort import often
 from tests.stores import FIRST, STORES, WHEN, add, answered, known, lease, leased
 
 
@@ -112,9 +113,11 @@ def test_an_answer_of_many_pieces(
     store.verify()
 
 
+@settings(max_examples=often(6, 500))
 @given(
     operations=st.lists(
         st.tuples(st.sampled_from("las"), st.integers(1, 5), st.binary(max_size=40)),
+        min_size=often(8, 0),
         max_size=20,
     )
 )

@@ -16,7 +16,7 @@ from sordino.noise.gaussian import discrete_gaussian_vector
 from sordino.noise.laplace import geometric_vector, laplace_vector
 from sordino.numbers import INFINITE, sqrt
 from sordino.office.pictures.curves import DARK
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.oracles import mp, mpf, real
 
 MILLIONTH = Fraction(1, 10**6)
@@ -153,6 +153,7 @@ LOSSES: dict[str, Callable[[Any], sd.Loss]] = {
 }
 
 
+@sampled(10, 10)
 @for_each("beside", OTHERS)
 @for_each("kind", LOSSES)
 def test_next_to_no_noise_reveals_all(kind: str, beside: str) -> None:

@@ -105,7 +105,7 @@ SCALES: dict[str, tuple[float, float, float, float]] = {
 }
 
 
-@sampled(3)
+@sampled(3, 4)
 @for_each("name", SCALES)
 def test_medians_are_right_at_any_scale(name: str) -> None:
     """Of 5,000 doubles of any size the median is off by less than 3 ranks in the mean.

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.losses.thresholded import JointLoss
 from tests.batches import for_each, sampled
+from tests.effort import often
 
 REACH = 400
 HUGE = 10**6
@@ -101,7 +102,7 @@ def test_small_counts_stay_below_the_curve() -> None:
             assert true_delta(pairs, epsilon) <= float(loss.delta_at(epsilon)) + 1e-12
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each(
     ("mechanism", "distance"),
     [
@@ -181,7 +182,7 @@ def check_fit(fitted: Any, budget: Any, distance: Any) -> None:
 
 @sampled(1)
 @for_each("options", [{}, {"dtype": "i32"}], ids=str)
-@settings(max_examples=8)
+@settings(max_examples=often(3, 8))
 @given(target=TARGETS, keys=st.sampled_from([1, 2, 9, 40]))
 def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> None:
     budget, distance = sd.ApproxDP(*target), (keys, keys, 1)

@@ -155,7 +155,7 @@ def test_order_of_input_tells_nothing() -> None:
     assert alike(straight + kinds, sorted_by_value + kinds)
 
 
-@sampled(4)
+@sampled(4, 8)
 @for_each("kind", MAKERS)
 @for_each(
     "options",

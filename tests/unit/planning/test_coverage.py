@@ -173,7 +173,7 @@ def test_keys_that_a_join_truncates(engine: str) -> None:
     }
 
 
-@sampled(5)
+@sampled(5, 12)
 @for_each("limit", [1, 2, 4])
 @for_each("groups", [(), ("ward",), ("ward", "person")])
 @for_each("per", [("person",), ("person", "ward"), ("ward",)])

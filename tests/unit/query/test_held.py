@@ -256,7 +256,7 @@ STATES: Final = {
 }
 
 
-@sampled(2)
+@sampled(2, 4)
 @for_each("state", STATES.values(), ids=STATES)
 def test_what_cannot_be_read_needs_a_version(state: Any) -> None:
     """Refused where it is asked for with a key, before anything is charged."""

@@ -41,7 +41,7 @@ def session(engine: Any, table: dict[str, Any]) -> sd.Session:
     return sd.Session({"rows": private}, sd.PureDP(10**9), engine=engine)
 
 
-@sampled(1)
+@sampled(1, 12)
 @for_each("engine", ["memory", "duckdb"])
 @for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:

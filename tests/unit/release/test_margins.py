@@ -1,5 +1,6 @@
 """Margins as users ask for them: prices, tables, errors, words, refusals."""
 
+import math
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
@@ -206,18 +207,18 @@ def test_ids_need_limits_and_pay_for_their_rows() -> None:
 
 
 @pytest.mark.slow
-def test_sixty_columns_can_be_asked_for() -> None:
+def test_dozens_of_columns_can_be_asked_for() -> None:
     """Nobody lists their combinations: only those that somebody has are counted."""
-    names = [f"c{n}" for n in range(60)]
+    names = list(WIDE.columns)
     generator = np.random.default_rng(0)
     rows = {name: generator.integers(0, 2, 500).tolist() for name in names}
     session = sd.Session(
         {"visits": sd.PrivateTable(rows, protects=sd.AddOneRow())}, sd.GaussianDP(50)
     )
     release = session.release(VISITS.marginals(WIDE, order=2), sd.GaussianDP(40))
-    assert len(release.tables) == 1 + 60 + 1770
-    both = sum(a * b for a, b in zip(rows["c3"], rows["c57"], strict=True))
-    found = by_key(release.tables["c3", "c57"])[1, 1]
+    assert len(release.tables) == 1 + len(names) + math.comb(len(names), 2)
+    both = sum(a * b for a, b in zip(rows["c3"], rows["c27"], strict=True))
+    found = by_key(release.tables["c3", "c27"])[1, 1]
     assert found == pytest.approx(both, abs=12)
     with pytest.raises(InvalidQuery, match="add up as they are"):
         release.adjusted["c3"]

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +29,12 @@ VECTORS: Final = Path(__file__).parents[2] / "vectors" / "pictures.json"
 each_shape = for_each("shape", PICTURED.values(), ids=PICTURED)
 
 
+@cache
+def picture_of(shape: Callable[[], Release]) -> Any:
+    """Return the picture of a release, drawn once for all that is asked of it."""
+    return drawn(shape().plot())
+
+
 def overlaps(figure: Any) -> list[tuple[str, str]]:
     """Return the texts that lie over one another, or out of the picture."""
     texts = seen_texts(figure)
@@ -45,7 +52,7 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
 @each_shape
 def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
     """Names, digits, ticks and titles stand apart, in the picture, off the bands."""
-    figure = drawn(shape().plot())
+    figure = picture_of(shape)
     assert overlaps(figure) == []
     inside = [axes for axes in figure.axes if not axes.texts]
     digits = [part.get_window_extent() for part in figure.texts]
@@ -56,7 +63,7 @@ def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
 @each_shape
 def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
     name = next(name for name, each in PICTURED.items() if each is shape)
-    assert structure(drawn(shape().plot())) == json.loads(VECTORS.read_text())[name]
+    assert structure(picture_of(shape)) == json.loads(VECTORS.read_text())[name]
 
 
 def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

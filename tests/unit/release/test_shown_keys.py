@@ -125,7 +125,7 @@ BUDGETS = [
 ]
 
 
-@sampled(3)
+@sampled(3, 7)
 @for_each("budget", BUDGETS, ids=repr)
 @for_each("most", [2, 3, 20, 1000])
 def test_rounds_are_within_every_budget_that_can_pay(budget: Any, most: int) -> None:

@@ -92,7 +92,8 @@ def spilled(folder: Path) -> int:
     return sum(one.stat().st_size for one in folder.iterdir())
 
 
-def large() -> pa.Table:
+@pytest.fixture(name="large", scope="module")
+def rows_that_are_spilled() -> pa.Table:
     """Return rows of which more are kept than fit into 60 MB."""
     count = 1_500_000
     ids = pa.array(range(count), pa.int64())
@@ -101,8 +102,8 @@ def large() -> pa.Table:
 
 
 @pytest.mark.slow
-def test_what_is_spilled_goes_with_the_session() -> None:
-    session = opened(large(), memory_limit="100MB", threads=1)
+def test_what_is_spilled_goes_with_the_session(large: pa.Table) -> None:
+    session = opened(large, memory_limit="100MB", threads=1)
     assert counted(session) == 1_500_000
     folder = folder_of(session)
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -116,9 +117,9 @@ def test_what_is_spilled_goes_with_the_session() -> None:
 
 
 @pytest.mark.slow
-def test_the_end_of_a_session_is_the_end_of_its_folder() -> None:
+def test_the_end_of_a_session_is_the_end_of_its_folder(large: pa.Table) -> None:
     """A session that nobody holds, and one that was closed, leave nothing behind."""
-    kept, dropped = (opened(large(), memory_limit="100MB", threads=1) for _ in range(2))
+    kept, dropped = (opened(large, memory_limit="100MB", threads=1) for _ in range(2))
     folders = [folder_of(one) for one in (kept, dropped)]
     counted(kept)
     counted(dropped)
@@ -175,10 +176,9 @@ def test_the_end_of_a_process_is_the_end_of_its_folders(
     assert not Path(folder).exists()
 
 
-@pytest.mark.slow
 def test_a_fork_takes_nothing_away() -> None:
     """A forked process neither asks nor forgets, and its end leaves what is kept."""
-    session = opened(large(), memory_limit="100MB", threads=1)
+    session = opened(ROWS)
     first = counted(session)
     folder = folder_of(session)
     child = os.fork()

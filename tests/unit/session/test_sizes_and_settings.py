@@ -53,11 +53,9 @@ def test_answers_that_are_too_large() -> None:
 @pytest.mark.slow
 def test_many_totals() -> None:
     opened = session()
-    wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(2000)}
-    for count in (501, 2000):
-        asked = TABLE.agg(**dict(list(wide.items())[:count]))
-        with pytest.raises(errors.InvalidQuery, match=f"needs {count} exact totals"):
-            opened.release(asked, BUDGET)
+    wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(501)}
+    with pytest.raises(errors.InvalidQuery, match="needs 501 exact totals"):
+        opened.release(TABLE.agg(**wide), BUDGET)
     opened.price(TABLE.agg(**dict(list(wide.items())[:500])), BUDGET)
     assert opened.history() == ()
 
@@ -89,7 +87,7 @@ QUESTIONS: dict[str, Any] = {
 }
 
 
-@sampled(3)
+@sampled(3, 6)
 @for_each("epsilon", ["0.01", 1, 100])
 @for_each("asked", QUESTIONS)
 def test_settings_of_numpy(asked: str, epsilon: Any) -> None:

@@ -23,6 +23,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.expressions.schema import PLAIN, Column
 from tests.batches import for_each, sampled
+from tests.effort import often
 from tests.odd_cells import ARROW, FRAMES, Loud, LoudText, raw
 
 DAY = dt.date(2020, 1, 1)
@@ -196,7 +197,7 @@ def test_other_dtypes_are_not_usable(made: Any) -> None:
         engine.open("t", pd.DataFrame({"x": made}), {"x": Column("i64")})
 
 
-TRIES = 150
+TRIES = often(60, 150)
 
 
 def _same(one: list[Any], other: list[Any]) -> bool:

@@ -375,12 +375,12 @@ def _render(
             return node, Argument(expression.column(Schema(())), expression.constant)
         case Call():
             key = id(expression), id(columns)
-            if key not in parameters.calls:
-                parameters.calls[key] = _RenderedCall(
-                    expression, columns, *_render_call(expression, columns, parameters)
-                )
-            known = parameters.calls[key]
-            return known.node.copy(), known.argument
+            if (known := parameters.calls.get(key)) is not None:
+                return known.node.copy(), known.argument
+            node, argument = _render_call(expression, columns, parameters)
+            parameters.calls[key] = _RenderedCall(expression, columns, node, argument)
+            # itself, and copies to whoever asks again: nobody changes what it is given
+            return node, argument
         case _:
             raise InvalidParameter(
                 "expression", expression, "must be built from col and lit", "Use these."

@@ -96,10 +96,10 @@ def _greatest(rho: float, alpha: Floats, a: Floats) -> Floats:
     low, high = alpha.copy(), np.ones_like(alpha)
     limit = np.minimum((a - 1) * a * rho, 1e4)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        here, away = (1 - a) * np.log(alpha), (1 - a) * np.log1p(-alpha)
         for _ in range(34):
             t = np.where(low > 0.5, (low + high) / 2, np.sqrt(low * high))
-            first = a * np.log(t) + (1 - a) * np.log(alpha)
-            second = a * np.log1p(-t) + (1 - a) * np.log1p(-alpha)
+            first, second = a * np.log(t) + here, a * np.log1p(-t) + away
             within = np.logaddexp(first, second) <= limit
             low, high = np.where(within, t, low), np.where(within, high, t)
     return low
