@@ -63,9 +63,12 @@ def page(facts: Mapping[str, Any]) -> str:
         ),
         ("honest mechanisms audited, accused", f"{len(honest)}, {accused}", command),
         ("smallest planted error found on answers", found, command),
-        *((name, f"{count:,}", f"`{how}`") for name, count, how in counted()),
     ]
     lines = [f"| {name} | {value} | {how} | {commit} |\n" for name, value, how in rows]
+    now = facts.get("counted", commit)
+    lines += [
+        f"| {name} | {count:,} | `{how}` | {now} |\n" for name, count, how in counted()
+    ]
     inputs, nets = _input_lines(facts.get("inputs")), _net_lines(facts.get("nets"))
     return _HEAD + "".join([*lines, *inputs, *nets]) + _FOOT
 
@@ -146,7 +149,7 @@ def main(source: Path, part: str = "") -> None:
     commit = subprocess.run(git, check=True, capture_output=True, text=True).stdout
     fresh = json.loads(source.read_text("utf-8")) | {"commit": commit.strip()}
     before = json.loads(FACTS.read_text("utf-8"))
-    facts = before | ({part: fresh} if part else fresh)
+    facts = before | ({part: fresh} if part else fresh) | {"counted": commit.strip()}
     FACTS.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(facts), encoding="utf-8")
 

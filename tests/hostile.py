@@ -360,7 +360,8 @@ def main(words: list[str]) -> int:
         for fault in tally.faults:
             sys.stderr.write(f"{fault}\n")
     figures: dict[str, Any] = {
-        "command": f"python -m tests.hostile {' '.join(words)}".strip(),
+        "command": f"python -m tests.hostile --count {arguments.count} "
+        f"--seed {arguments.seed}",
         "tried": {kind: tally.tried for kind, tally in tallies.items()},
         "refused": {kind: tally.refused for kind, tally in tallies.items()},
         "slowest": round(max(tally.slowest for tally in tallies.values()), 3),

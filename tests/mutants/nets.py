@@ -58,7 +58,8 @@ def main(words: list[str]) -> int:
         return _look(arguments.seeds)
     until = time.monotonic() + 60 * arguments.minutes
     facts: dict[str, Any] = {
-        "command": f"python -m tests.mutants.nets {' '.join(words)}".strip(),
+        "command": f"python -m tests.mutants.nets --minutes {arguments.minutes:g} "
+        f"--seeds {arguments.seeds}",
         "errors": [],
     }
     with tempfile.TemporaryDirectory(prefix="nets-") as place:
