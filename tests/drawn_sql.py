@@ -215,10 +215,13 @@ class Grammar:
         )
 
     def truth(self, depth: int) -> str:
+        if depth > 0 and self.often(0.3):
+            a, b = self.truth(depth - 1), self.truth(depth - 1)
+            return self.one(f"({a} AND {b})", f"({a} OR {b})", f"NOT ({a})")
         compared = self.one("<", "<=", ">", ">=", "=", "<>")
         no = self.one("", "NOT ")
         number = self.number(depth - 1)
-        simple = [
+        return self.one(
             f"{number} {compared} {self.number(depth - 1)}",
             f"{self.text(depth - 1)} {compared} {self.text(depth - 1)}",
             f"{self.one('i', 's', 'd', 'b', 'f')} IS {no}NULL",
@@ -239,11 +242,7 @@ class Grammar:
             f"s IN ('a', 'b', {self.text(0)})",
             f"s {no}IN (SELECT s FROM places WHERE size {compared} 1)",
             f"{self.one('i', 'j', 'f')} {no}IN (SELECT size FROM places)",
-        ]
-        if depth <= 0:
-            return self.one(*simple)
-        a, b = self.truth(depth - 1), self.truth(depth - 1)
-        return self.one(*simple, *(f"({a} AND {b})", f"({a} OR {b})", f"NOT ({a})") * 3)
+        )
 
     def aggregate(self, depth: int) -> str:
         """Return a question about a group."""

@@ -217,7 +217,7 @@ def test_false_alarms_are_as_rare_as_is_said() -> None:
         assert is_more_than(0.2, accusations("0.8", 100), 100)
 
 
-@sampled(20, 200)
+@sampled(20, 80)
 @for_each("case", range(200))
 def test_a_bound_is_that_of_clopper_and_pearson(case: int) -> None:
     """Never below the exact quantile, and at most a millionth above."""

@@ -38,7 +38,7 @@ from sordino.query.node_rules import Cover, Covers, covers_of
 from sordino.query.nodes import AbstractNode, Gathered, Join, Project
 from sordino.session import tables as open_blocks
 from sordino.session.tables import Catalog, keep_open_blocks
-from tests.batches import for_each, sampled
+from tests.batches import for_each
 from tests.dice import rolled, shrinking
 
 if TYPE_CHECKING:
@@ -318,29 +318,31 @@ def _missing_blocks_pass(patch: Patch) -> None:
 
 
 _FILTERS: Final[tuple[Step, ...]] = (_filter_on_blocks,)
-MUTANTS: Final[dict[str, tuple[Callable[[Patch], None], tuple[Step, ...]]]] = {
-    "marks survive a pick": (_marks_survive_a_pick, (*JOINS_PRIVATE, *_FILTERS)),
-    "one side of rows": (_one_side_of_rows, JOINS_PRIVATE),
-    "both sides at once": (_both_sides_at_once, (*JOINS_PRIVATE, *_FILTERS)),
-    "a name is enough": (_name_is_enough, (*REWRITTEN, *_FILTERS)),
-    "totals are marks": (_totals_are_marks, (*PER_ID, *_FILTERS)),
-    "an or intersects": (_or_intersects, _FILTERS),
-    "the wrong end": (_wrong_end, _FILTERS),
-    "missing blocks pass": (_missing_blocks_pass, _FILTERS),
+MUTANTS: Final[dict[str, tuple[Callable[[Patch], None], tuple[Step, ...], int]]] = {
+    "marks survive a pick": (_marks_survive_a_pick, (*JOINS_PRIVATE, *_FILTERS), 15),
+    "one side of rows": (_one_side_of_rows, JOINS_PRIVATE, 19),
+    "both sides at once": (_both_sides_at_once, (*JOINS_PRIVATE, *_FILTERS), 16),
+    "a name is enough": (_name_is_enough, (*REWRITTEN, *_FILTERS), 14),
+    "totals are marks": (_totals_are_marks, (*PER_ID, *_FILTERS), 12),
+    "an or intersects": (_or_intersects, _FILTERS, 0),
+    "the wrong end": (_wrong_end, _FILTERS, 16),
+    "missing blocks pass": (_missing_blocks_pass, _FILTERS, 1),
 }
 """What is broken, and the steps that show it soonest."""
 
 
 @pytest.mark.slow
-@sampled(1, 2)
-@for_each(("mutant", "steps"), MUTANTS.values(), ids=list(MUTANTS))
+@for_each(("mutant", "steps", "first"), MUTANTS.values(), ids=list(MUTANTS))
 def test_a_broken_rule_is_caught(
-    mutant: Callable[[Patch], None], steps: tuple[Step, ...], monkeypatch: Patch
+    mutant: Callable[[Patch], None],
+    steps: tuple[Step, ...],
+    first: int,
+    monkeypatch: Patch,
 ) -> None:
-    """Each mutant fails the law within some number of databases."""
+    """Each mutant fails the law within some number of databases; none before one."""
     mutant(monkeypatch)
     assert any(
         complaints
-        for seed in range(_SEED, _SEED + _PATIENCE)
+        for seed in range(_SEED + first, _SEED + _PATIENCE)
         for complaints in cases(rolled(seed), steps)
     )

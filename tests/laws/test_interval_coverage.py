@@ -101,7 +101,7 @@ def held(release: Any, exact: Any, name: str) -> NDArray[np.bool_]:
 
 
 @pytest.mark.slow
-@sampled(1, 6)
+@sampled(1, 4)
 @for_each("per_id", [0, 5])
 @for_each("size", [1, 10, 100, 1000])
 @for_each("asked", ["n", "m", "ntmv", "nms"])
@@ -126,7 +126,7 @@ def threshold(asked: str, per_id: int) -> float:
 
 
 @pytest.mark.slow
-@sampled(1, 4)
+@sampled(1, 3)
 @for_each("per_id", [0, 5])
 @for_each("asked", ["n", "m", "ntmv"])
 @for_each("share", [0.8, 1.0, 1.25, 3.0])

@@ -72,7 +72,7 @@ def beyond(name: str, keys: str, noise: Any, *beside: str) -> int:
     return int(((low < least - slack) | (high > most + slack)).sum())
 
 
-@sampled(16, 36)
+@sampled(16, 16)
 @for_each("noise", BUDGETS)
 @for_each("keys", KEYS)
 @for_each("name", RANGES)

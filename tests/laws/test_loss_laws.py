@@ -18,7 +18,7 @@ ROUNDING = 2e-9
 every_loss = for_each("loss", LOSSES.values(), ids=LOSSES)
 
 
-@sampled(6)
+@sampled(6, 14)
 @every_loss
 def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: sd.Loss) -> None:
     """A trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
@@ -94,7 +94,7 @@ def test_advantage_and_bayes_risk_agree(loss: sd.Loss) -> None:
     assert mirrored[0] == pytest.approx(mirrored[1], rel=1e-9)
 
 
-@sampled(11)
+@sampled(11, 11)
 @every_loss
 def test_shapes_are_kept(loss: sd.Loss) -> None:
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
@@ -113,7 +113,7 @@ def test_shapes_are_kept(loss: sd.Loss) -> None:
         assert ask(np.array(0.5)).shape == ()
 
 
-@sampled(6)
+@sampled(6, 12)
 @every_loss
 def test_composing_commutes_and_never_shrinks(loss: sd.Loss) -> None:
     other = sd.GaussianDP("0.2")
@@ -134,7 +134,7 @@ def test_composing_counts(loss: sd.Loss) -> None:
     assert 2 * loss == loss * 2
 
 
-@sampled(7)
+@sampled(7, 14)
 @every_loss
 def test_the_curve_is_within_the_headline(loss: sd.Loss) -> None:
     """The curve never says worse than the exact parameters do."""
@@ -185,7 +185,7 @@ def test_every_loss_explains_itself(loss: sd.Loss) -> None:
     assert "nan" not in text
 
 
-@sampled(19)
+@sampled(19, 19)
 @every_loss
 def test_its_own_delta_has_its_own_epsilon(loss: sd.Loss) -> None:
     """Asked for the delta of its headline, a loss tells the headline's epsilon."""
@@ -195,7 +195,7 @@ def test_its_own_delta_has_its_own_epsilon(loss: sd.Loss) -> None:
         assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)
 
 
-@sampled(9, 18)
+@sampled(9, 9)
 @every_loss
 def test_what_was_told_is_admitted(loss: sd.Loss) -> None:
     """A number that a curve gave as its upper bound, read back, covers the loss."""

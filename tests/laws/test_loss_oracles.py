@@ -82,7 +82,7 @@ CLOSED = [
 ]
 
 
-@sampled(2)
+@sampled(2, 6)
 @for_each("name", CLOSED)
 def test_error_rates_are_within_the_truth(name: str) -> None:
     """For no alpha does an attacker find more people, or miss fewer, than is told."""

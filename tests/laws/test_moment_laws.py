@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from math import comb, factorial
 from typing import Any, Final
 
@@ -187,10 +188,12 @@ REACH: Final = 16
 """Noisy numbers below minus this or above twice this are left out."""
 
 
+@cache
 def mass(k: int) -> Fraction:
     return (1 - Q) / (1 + Q) * Q ** abs(k)
 
 
+@cache
 def shown_law(
     numbers_: tuple[int, int] | None, level: int
 ) -> dict[tuple[int, int] | None, Fraction]:

@@ -98,7 +98,7 @@ def expected(prices: dict[str, Purchase]) -> dict[str, sd.Release]:
     return {name: released(one, engine) for name, one in prices.items()}
 
 
-@sampled(1)
+@sampled(1, 10)
 @for_each("name", EXTREMES)
 def test_a_release_looks_the_same(
     name: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
@@ -115,7 +115,7 @@ def test_a_release_looks_the_same(
 
 
 @pytest.mark.slow
-@sampled(1, 8)
+@sampled(1, 4)
 @for_each(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
     name: str, door: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
@@ -150,7 +150,7 @@ def _looks_the_same(
             assert keys == sorted(keys, key=lambda one: (one is not None, one))
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("engine", ["memory", "duckdb"])
 @for_each("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
@@ -178,7 +178,7 @@ def asked(step: str) -> Iterator[sd.Request]:
     yield query.group_by("g").agg(n=sd.count(), ids=sd.count_ids())
 
 
-@sampled(1, 6)
+@sampled(1, 3)
 @for_each("step", STEPS)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
@@ -194,7 +194,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
             assert told[0] == told[1]
 
 
-@sampled(1, 6)
+@sampled(1, 3)
 @for_each(
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
@@ -221,7 +221,7 @@ NUMERIC: Final[dict[str, Any]] = {
 }
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @for_each(("odd", "door"), across(ODD))
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
@@ -266,7 +266,7 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 """Steps in which some rows are kept and others are not."""
 
 
-@sampled(1)
+@sampled(1, 1)
 @for_each("step", LOSING)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     rows = many_rows(20_000)

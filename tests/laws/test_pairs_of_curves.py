@@ -180,7 +180,7 @@ def held(
     return True
 
 
-@sampled(6, 14)
+@sampled(6, 10)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     """For every two forms: never below the truth, and hardly above."""
@@ -188,7 +188,7 @@ def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@sampled(8, 14)
+@sampled(6, 6)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None:
     form = pair_of(*names)
@@ -197,7 +197,7 @@ def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None
     assert not held(form.loss, form.ways, form.most, loose, share)
 
 
-@sampled(8, 14)
+@sampled(6, 6)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     """A chance of total breach is independent of all else."""
@@ -206,7 +206,7 @@ def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@sampled(3, 12)
+@sampled(3, 6)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_on_a_sample(names: tuple[str, str]) -> None:
     """Removing mixes the first world with the second, adding the second with it."""

@@ -191,7 +191,7 @@ def ask_many(seed: int) -> dict[str, set[str]]:
     return plans_by_words(requests, catalog)
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("seed", range(4))
 def test_the_same_words_have_the_same_plan(seed: int) -> None:
     """For any two drawn requests with the same words: the planner knows no more."""

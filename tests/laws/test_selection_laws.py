@@ -64,7 +64,7 @@ def test_no_event_beats_the_map(choice: Choice, price: Any) -> None:
     assert overdrawn(choice, price) == []
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @every_choice
 @for_each("price", PRICES)
 def test_answers_have_the_stated_chances(
@@ -118,7 +118,7 @@ PLANTED: dict[str, Choice] = {
 }
 
 
-@sampled(1)
+@sampled(1, 3)
 @for_each("name", PLANTED)
 def test_a_weak_choice_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     choice = PLANTED[name]

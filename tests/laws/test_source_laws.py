@@ -154,7 +154,7 @@ def _complaints(
         yield f"a cell changed others: {before[0]}, {after[0]}"
 
 
-@sampled(1)
+@sampled(1, 16)
 @for_each("name", [*ARROW, *FRAMES])
 def test_one_more_cell_changes_no_other(name: str) -> None:
     """For any cells and any odd one: a table, a frame or a dict, on every engine."""
@@ -175,7 +175,7 @@ WRITTEN: Final = [
 """What Parquet can hold: no negative scale, and no seconds or days of milliseconds."""
 
 
-@sampled(1, 14)
+@sampled(1, 7)
 @for_each("name", WRITTEN)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
     form = ARROW[name]

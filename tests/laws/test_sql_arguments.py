@@ -1,6 +1,8 @@
 """Whatever a text says is understood or refused: no argument of its tree is dropped."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import islice
 from typing import Any, Final
 
 import pytest
@@ -13,6 +15,7 @@ from sordino.query.sql.reading import Reading, read_statement, split_words
 from sordino.query.sql.scope import RowScope
 from sordino.query.sql.statement import Given, request_of
 from tests.drawn_sql import PLACES, visits
+from tests.effort import LATE, PROFILE
 
 _TEXTS: Final = """
 SELECT s, COUNT(*) AS n, COUNT(DISTINCT i) AS d FROM v GROUP BY s;
@@ -108,15 +111,33 @@ def meaning(tree: Reading, tables: Tables) -> str:
     return repr(found)
 
 
-def places(text: str) -> Iterator[tuple[int, str]]:
-    for at, node in enumerate(reading(text).root.walk()):
+@cache
+def places() -> dict[str, list[tuple[int, str]]]:
+    """Return what is asked of each text: by day one place of each kind, by night all.
+
+    A kind is an argument, there or not, of a node beneath one of a type.
+    """
+    found: dict[Any, tuple[str, int, str]] = {}
+    for text, at, node, name in every_place():
+        kind = type(node), name, bool(node.args.get(name)), type(node.parent)
+        more = (text, at) if PROFILE in LATE else node.arg_key
+        found.setdefault((kind, more), (text, at, name))
+    return {
+        one: [(a, n) for text, a, n in found.values() if text == one] for one in TEXTS
+    }
+
+
+def every_place() -> Iterator[tuple[str, int, exp.Expr, str]]:
+    trees = ((text, enumerate(reading(text).root.walk())) for text in TEXTS)
+    for text, at, node in ((text, *one) for text, nodes in trees for one in nodes):
         for name in {**node.arg_types, **node.args}:
-            yield at, name
+            if name not in VOID and not is_silent(node, name):
+                yield text, at, node, name
 
 
 def changed(text: str, at: int, name: str, change: Callable[[Any], Any]) -> Reading:
     tree = reading(text)
-    node = list(tree.root.walk())[at]
+    node = next(islice(tree.root.walk(), at, None))
     node.set(name, change(node.args.get(name)))
     return tree
 
@@ -141,10 +162,9 @@ def test_every_argument_is_taken_or_refused(text: str) -> None:
     tables = tables_of(text)
     plain = meaning(reading(text), tables)
     assert not plain.startswith("refused"), plain
-    for at, name in places(text):
-        node = list(reading(text).root.walk())[at]
-        if name in VOID or is_silent(node, name):
-            continue
+    nodes = list(reading(text).root.walk())
+    for at, name in places()[text]:
+        node = nodes[at]
         if node.args.get(name):
             gone = meaning(changed(text, at, name, lambda _: None), tables)
             assert gone != plain or name in LESS, (node, name)

@@ -91,10 +91,12 @@ UNSAFE: Final = ("without limit", "has no bound", "one person", "MAX takes numbe
 """Why statements are refused that have no bound, or would show a person."""
 
 
-def refused(session: sd.Session, text: str, limits: Any, dialect: Any) -> str:
-    """Return how a statement is refused, if it is, and as every refusal should look."""
+def request_of(
+    session: sd.Session, text: str, limits: Any = (), dialect: Any = "duckdb"
+) -> sd.Request | str:
+    """Return the request of a statement, or how it is refused: as every one should."""
     try:
-        session.sql(text, limits=limits, dialect=dialect)
+        request: sd.Request = session.sql(text, limits=limits, dialect=dialect)
     except InvalidSQL as error:
         told = str(error).split("\n")
         placed = f"line {error.line}, column {error.column}:" in told[1]
@@ -102,7 +104,7 @@ def refused(session: sd.Session, text: str, limits: Any, dialect: Any) -> str:
         assert "^" in told[3], told
         assert told[4], told
         return "unsafe" if any(why in told[0] for why in UNSAFE) else "refused"
-    return ""
+    return request
 
 
 def outcome(
@@ -119,15 +121,13 @@ def outcome(
 
     It may be posed in other words than DuckDB is asked in.
     """
-    asked_here = text if posed is None else posed
-    why = refused(session, asked_here, limits, dialect)
-    if why:
-        return why if answers(database, text) else "fails in DuckDB"
+    request = request_of(session, text if posed is None else posed, limits, dialect)
+    if isinstance(request, str):
+        return request if answers(database, text) else "fails in DuckDB"
     try:
-        release = session.sql(asked_here, EXACT, limits=limits, dialect=dialect)
+        release = session.release(request, EXACT)
     except InvalidQuery:  # with its bounds around it, it has become too large
         return "refused"
-    assert isinstance(release, sd.Release)
     try:
         asked = database.execute(text)
     except duckdb.Error:
@@ -217,33 +217,20 @@ DIALECTS: Final = tuple(OTHERWISE)
 @for_each("dialect", DIALECTS)
 def test_a_dialect_means_what_it_says(dialect: str) -> None:
     """For any statement in the words of another database: the same, or a refusal."""
-    outcomes = tried_in(dialect, 4, 50)
-    assert outcomes["equal"] >= 10
-    assert outcomes["refused"] >= 5
-
-
-@pytest.mark.slow
-@sampled(1, 1)
-@for_each("dialect", DIALECTS)
-def test_hundreds_of_statements_in_other_dialects(dialect: str) -> None:
-    """The same for twelve hundred."""
-    assert tried_in(dialect, 30, 400)["equal"] >= 100
+    statements = often(50, 400)
+    outcomes = tried_in(dialect, 4, statements)
+    assert outcomes["equal"] >= 0.2 * statements
+    assert outcomes["refused"] >= 0.1 * statements
 
 
 @sampled(1)
-@for_each("seed", range(2))
+@for_each("seed", range(often(2, 4)))
 def test_a_statement_about_people_means_what_it_says(seed: int) -> None:
     """For any grouping by person inside: DuckDB's own answer, or a refusal."""
-    found = tried_of_people(seed, 60)
-    assert found["equal"] >= 8
-    assert found["refused"] >= 5
-
-
-@pytest.mark.slow
-@for_each("seed", range(10, often(11, 14)))
-def test_many_statements_about_people(seed: int) -> None:
-    statements = often(200, 1000)
-    assert tried_of_people(seed, statements)["equal"] >= 0.15 * statements
+    statements = often(60, 1000)
+    found = tried_of_people(seed, statements)
+    assert found["equal"] >= 0.13 * statements
+    assert found["refused"] >= 0.08 * statements
 
 
 def test_at_most_three_in_twenty_are_refused() -> None:
@@ -254,21 +241,26 @@ def test_at_most_three_in_twenty_are_refused() -> None:
     table = visits(7)
     session, database = opened(table), oracle(table)
     grammar, found = Grammar(random.Random(7)), Counter[str]()
-    for _ in range(400):
+    for _ in range(often(200, 400)):
         text = grammar.statement()
-        why = refused(session, text, (), "duckdb") or "equal"
+        request = request_of(session, text)
+        why = request if isinstance(request, str) else "equal"
         found[why if answers(database, text) else "fails in DuckDB"] += 1
     assert share_refused(found) <= 0.15
-    assert found["equal"] > 200
+    assert found["equal"] > often(100, 200)
 
 
 @sampled(1)
-@for_each("seed", range(4))
+@for_each("seed", range(often(2, 12)))
 def test_a_statement_is_refused_or_means_what_it_says(seed: int) -> None:
-    """For any drawn statement: DuckDB's own answer, or a refusal with its place."""
-    found = tried(seed, 60)
-    assert found["equal"] >= 15
-    assert found["refused"] + found["unsafe"] >= 5
+    """For any drawn statement: DuckDB's own answer, or a refusal with its place.
+
+    Some of them on DuckDB as the engine.
+    """
+    statements = often(60, 1000)
+    found = tried(seed, statements, "duckdb" if seed == 1 else "memory")
+    assert found["equal"] >= 0.35 * statements
+    assert found["refused"] + found["unsafe"] >= 0.08 * statements
 
 
 GROUPINGS: Final = (
@@ -281,7 +273,7 @@ GROUPINGS: Final = (
 )
 
 
-@sampled(1, 3)
+@sampled(1, 2)
 @for_each("grouping", GROUPINGS)
 def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     table = visits(5, rows=90)
@@ -323,7 +315,7 @@ FINISHED: Final = (
 )
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("text", FINISHED)
 def test_groupings_are_ordered_and_cut_together(text: str) -> None:
     table = visits(5, rows=90)
@@ -340,7 +332,7 @@ def test_groupings_are_ordered_and_cut_together(text: str) -> None:
             assert alike(ours[name], as_read(cell), FINE), (ours, theirs)
 
 
-@sampled(1)
+@sampled(1, 12)
 @for_each("nulls", ["", "NULLS FIRST", "NULLS LAST"])
 @for_each("way", ["", "ASC", "DESC"])
 @for_each("key", ["s", "i", "d", "b"])
@@ -366,15 +358,6 @@ def test_a_sum_of_nothing_is_one_number(text: str, engine: str) -> None:
     release = session.sql(f"SELECT {text} AS n FROM v", EXACT)  # noqa: S608 ours
     assert isinstance(release, sd.Release)
     assert release["n"].to_pylist() == [0]
-
-
-@pytest.mark.slow
-@for_each("seed", range(often(18, 10), 20))
-def test_many_statements(seed: int) -> None:
-    """The same for more, some of them on DuckDB as the engine; 10,000 by night."""
-    statements = often(120, 1000)
-    found = tried(seed, statements, "duckdb" if seed == 19 else "memory")
-    assert found["equal"] >= 0.35 * statements
 
 
 @pytest.mark.slow

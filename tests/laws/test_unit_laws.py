@@ -38,6 +38,7 @@ from sordino.session import tables
 from tests.batches import for_each
 from tests.dice import rolled, shrinking
 from tests.distances import Claim, broken, claim, exact
+from tests.effort import often
 
 QUESTIONS: Final = 5
 NEIGHBOURS: Final = 5
@@ -215,9 +216,9 @@ def test_no_neighbour_moves_an_answer_further(kind: str) -> None:
 @pytest.mark.slow
 @for_each("kind", KINDS)
 def test_no_neighbour_moves_an_answer_in_many_pairs(kind: str) -> None:
-    """The same for 600 pairs or more; all kinds of questions are among them."""
+    """The same for 300 pairs or more; all kinds of questions are among them."""
     tried, seed, seen = 0, _SEED, set[Any]()
-    while tried < 30 * settings().max_examples:
+    while tried < often(10, 30) * settings().max_examples:
         for made, wrong in cases(rolled(seed), *KINDS[kind]):
             assert not wrong, f"seed {seed}: {wrong}"
             keys: list[Any] = [measured.key for measured in made.measurements]
@@ -392,14 +393,16 @@ def test_a_mutant_is_caught(
 ) -> None:
     mutant(monkeypatch)
     units, _ = KINDS[kind]
-    seeds = range(_SEED, _SEED + _PATIENCE)
+    # of what is read by others no earlier database shows it
+    first = 380 if mutant is _read_by_others else 0
+    seeds = range(_SEED + first, _SEED + _PATIENCE)
     assert any(wrong for seed in seeds for _, wrong in cases(rolled(seed), units, ways))
 
 
 @pytest.mark.slow
 def test_figures_over_time_that_move_further_are_caught(monkeypatch: Patch) -> None:
     _as_if_less_were_added(monkeypatch)
-    seeds = range(_SEED, _SEED + _PATIENCE)
+    seeds = range(_SEED + 60, _SEED + _PATIENCE)
     assert any(
         moved > priced
         for seed in seeds

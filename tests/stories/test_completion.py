@@ -24,7 +24,7 @@ CLASSES = {
 LOSS = {"delta_at", "epsilon_at", "beta_at", "advantage", "explain", "curve"}
 
 
-@sampled(1)
+@sampled(1, 4)
 @for_each(
     ("code", "wanted"),
     [

@@ -59,14 +59,25 @@ def ran(cells: list[str]) -> list[Any]:
 
 
 @cache
+def example(name: str) -> Any:
+    return nbformat.read(ROOT / "examples" / name, as_version=4)  # type: ignore[no-untyped-call]
+
+
+@cache
 def together() -> dict[str, list[Any]]:
-    """Return what all short books show, run by one kernel."""
-    every = ran([cell for cells in BOOKS.values() for cell in cells])
-    ends = itertools.accumulate(map(len, BOOKS.values()))
+    """Return what all books show, run by one kernel that forgets between examples."""
+    books = BOOKS | {name: ["%reset -f", *code_of(name)] for name in EXAMPLES}
+    books["first"] = books.pop("first")  # shows how far it is from then on
+    every = ran([cell for cells in books.values() for cell in cells])
+    ends = itertools.accumulate(map(len, books.values()))
     return {
         name: every[end - len(cells) : end]
-        for (name, cells), end in zip(BOOKS.items(), ends, strict=True)
+        for (name, cells), end in zip(books.items(), ends, strict=True)
     }
+
+
+def code_of(name: str) -> list[str]:
+    return [cell.source for cell in example(name).cells if cell.cell_type == "code"]
 
 
 def kinds(outputs: Any) -> set[str]:
@@ -83,6 +94,7 @@ def test_the_kernel_has_no_widgets() -> None:
         assert importlib.util.find_spec(absent) is None
 
 
+EXAMPLES: Final = ("clinic.ipynb", "first-hour.ipynb")
 PRICED: Final = """
 %%dp session --epsilon 0.5 --price
 SELECT COUNT(*) AS n FROM visits
@@ -141,10 +153,9 @@ def test_what_shows_itself() -> None:
 
 @pytest.mark.slow
 def test_the_example_runs() -> None:
-    book = nbformat.read(ROOT / "examples/clinic.ipynb", as_version=4)  # type: ignore[no-untyped-call]
-    assert not any(cell.get("outputs") for cell in book.cells), "commit no outputs"
-    cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
-    outputs = ran(cells)
+    cells = example("clinic.ipynb").cells
+    assert not any(cell.get("outputs") for cell in cells), "commit no outputs"
+    outputs = together()["clinic.ipynb"][1:]
     errors = [one for cell in outputs for one in cell if one.output_type == "error"]
     assert not errors
     assert "text/html" in kinds(outputs[0])
@@ -156,9 +167,9 @@ SIXTEEN: Final = tuple(range(1, 17))
 @pytest.mark.slow
 def test_sixteen_questions_are_answered_at_the_first_try() -> None:
     """Each shows its answer as a table or a picture, and nothing is said beside it."""
-    book = nbformat.read(ROOT / "examples/first-hour.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    book = example("first-hour.ipynb")
     assert not any(cell.get("outputs") for cell in book.cells), "commit no outputs"
-    outputs = ran([cell.source for cell in book.cells if cell.cell_type == "code"])
+    outputs = together()["first-hour.ipynb"][1:]
     kinds_of = [cell.cell_type for cell in book.cells]
     shown: dict[int, set[str]] = {}
     question, place = 0, -1

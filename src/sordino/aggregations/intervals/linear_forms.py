@@ -441,6 +441,8 @@ def _edge(
         if step:
             # from the inside, which is on the lattice, by whole steps and at least one
             steps = np.trunc((far - near) / step)
+            if not steps.any():
+                break
             middle = near + np.sign(steps) * np.ceil(np.abs(steps) / 2) * step
         kept = holds(middle)
         near, far = np.where(kept, middle, near), np.where(kept, far, middle)
