@@ -229,6 +229,29 @@ def _one_key_of_a_vector(body: Certificate) -> None:
     body["charge"] = {"mu_squared": "1/5", "delta": "1/10000000"}
 
 
+def _known_groups_of_keys_that_show(body: Certificate) -> None:
+    """Four groups of an id, of which one half of the key is known to be one."""
+    protects = {"column": "id", "id_space": "default", "protects": "AddRowsWithID"}
+    body["tables"]["t"] = protects
+    rows = {"columns": ["g", "h", "id"], "do": "table", "leaves_out": ["without id"]}
+    four = {"do": "keep_rows", "of": rows | {"table": "t"}, "per": ["id"], "limit": 4}
+    ids = {"of": "distinct", "columns": ["id"], "noise": "geometric", "scale": "4"}
+    release = body["releases"][0]
+    release |= {"rows": four, "by": ["g", "h"], "unknown": ["h"], "known": 1}
+    shown = ids | {"scale": "1000", "threshold": "100000"}
+    release |= {"measurements": [ids], "presence": shown}
+    body["charge"] = {"epsilon": "1/2", "delta": "1/1000"}
+
+
+def _ids_of_more_groups(body: Certificate) -> None:
+    """The ids of three known groups, for the price of those of two."""
+    _known_groups_of_keys_that_show(body)
+    release = body["releases"][0]
+    release |= {"unknown": [], "known": 3}
+    del release["presence"]
+    body["charge"] = {"epsilon": "1/2"}
+
+
 def _square_of_another_column(body: Certificate) -> None:
     """A product that may be below zero moves a count both ways."""
     (number,) = body["releases"][0]["measurements"]
@@ -272,6 +295,8 @@ _CHANGES: Final = (
     _score_of_a_vector,
     _one_key_of_a_vector,
     _square_of_another_column,
+    _known_groups_of_keys_that_show,
+    _ids_of_more_groups,
     _days_as_pages,
     _views_from_two_on,
     _rows_of_pages_that_come,

@@ -1041,7 +1041,9 @@ class Groups {
     const ofUnit = this.isByRow ? this.rows.part.one : this.rows.bounds;
     const touched = ofUnit.groupsTouched(this.by);
     need(touched !== null, "groups of an id that no bound holds");
-    const move = Move.of(touched, whole(touched), whole(touched), ONE);
+    // of no group but the known ones anything is told
+    const most = this.known === null ? touched : minimum(touched, this.known);
+    const move = Move.of(most, whole(most), whole(most), ONE);
     const m = this.isByRow ? this.rows.part.rows : 1n;
     return move.times(whole(m), m);
   }

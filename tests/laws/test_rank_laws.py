@@ -4,6 +4,7 @@ Of known groups of rows without ties, so that the rank of each answer is known t
 """
 
 from collections.abc import Callable
+from datetime import date
 from fractions import Fraction
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, final
@@ -143,3 +144,34 @@ def test_ends_hold_the_exact_value(case: str) -> None:
     assert known.mean() > 0.35
     near = np.abs(median.value - median.exact) <= (high - low) / 100
     assert case == "ages" or not is_at_least(near[known], 0.95)
+
+
+WITHOUT_VALUES: Final[dict[str, tuple[Any, str]]] = {
+    "dates": (
+        sd.median("day", date(2020, 1, 1), date(2021, 1, 1), nulls="drop"),
+        "they",
+    ),
+    "eight": (sd.quantiles("x", [f"{k}/9" for k in range(1, 9)], 0, 99), "more than 7"),
+}
+
+
+@for_each("kind", list(WITHOUT_VALUES))
+def test_ranks_are_told_where_values_are_not(kind: str) -> None:
+    """As far as the price says, which gives the reason as well."""
+    question, reason = WITHOUT_VALUES[kind]
+    rows = {"day": [date(2020, 5, 1)] * 9, "x": [3.0] * 9}
+    facts = {"x": sd.Column("f64", nullable=False, nan=False)}
+    private = sd.PrivateTable(rows, sd.AddOneRow(), columns=facts)
+    session = sd.Session({"t": private}, sd.PureDP(1), engine="memory")
+    request = sd.table("t").agg(a=question)
+    error = session.price(request, sd.PureDP(1)).errors["a"]
+    assert f"values have no interval: {reason}" in str(error)
+    release = session.release(request, sd.PureDP(1))
+    for name in release.names:
+        ranks = [release.errors[f"{name} ranks {end}"][0].as_py() for end in ENDS]
+        assert ranks == [-error.half_width, error.half_width]
+        assert release.errors[f"{name} low"].null_count == 1
+    assert "in ranks" in str(release.select(release.names[0]))
+
+
+ENDS: Final = ("low", "high")

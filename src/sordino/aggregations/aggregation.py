@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, final
 
 from sordino.aggregations.intervals import Bars, NumberForm
 from sordino.aggregations.measurement import Numbers, Summary, scale_change
@@ -161,8 +161,12 @@ class Setting:
 
     def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
         groups = contribution.groups_touched(self.versions)
+        if groups is None:
+            return None
+        # of known groups nothing is told of any other
+        most = groups if self.groups is None else min(groups, self.groups)
         # an id counts once in a group, however many rows it has there
-        return None if groups is None else Sensitivity(l0=groups, linf=1)
+        return Sensitivity(l0=most, linf=1)
 
     def _change_by(
         self, rule: Callable[[Contribution], Sensitivity | None]
@@ -216,15 +220,15 @@ class LostRows:
     kept: Floats | None = None
     """The least number of values that were kept, None where groups are asked about."""
 
-    def add(self, bars: Bars, low: float, high: float) -> Bars:
-        """Return the bars of sums to which each lost row adds from low to high.
 
-        A row may have no value, which adds 0.
-        """
-        # with no end of rows 0 times it would be no number
-        fall = self.rows * low if low < 0 else 0.0
-        rise = self.rows * high if high > 0 else 0.0
-        return Bars(bars.sd, bars.low + fall, bars.high + rise)
+@final
+class LostAdds(NamedTuple):
+    """Between what each row, or each id, that limits cut off adds to an answer."""
+
+    low: float
+    high: float
+    of_ids: bool = False
+    """Whether each id that lost a row adds that, however many it lost."""
 
 
 @final
@@ -380,14 +384,26 @@ class AbstractAggregation(ABC):
             "Ask count, sum, mean, min, max or count_distinct in per_id.",
         )
 
+    @property
+    def lost_adds(self) -> LostAdds | None:
+        """Between what each lost row adds to an answer, at most 0 to at least 0.
+
+        None of an answer that is no sum over rows or ids.
+        """
+        return None
+
     def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         """Return bars of the answer of all rows, from those of the rows that were kept.
 
         None where that is not known. For any rows: if no more were lost than it says,
         the ends hold the one wherever they held the other.
         """
-        del bars, lost
-        return None
+        adds = self.lost_adds
+        if adds is None:
+            return None
+        most = lost.ids if adds.of_ids else lost.rows
+        low, high = bars.low + adds.low * most, bars.high + adds.high * most
+        return Bars(bars.sd, low, high).outward
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

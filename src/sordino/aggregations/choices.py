@@ -80,8 +80,8 @@ class RankInterval(NamedTuple):
     """Where an answer stands: in how many rows, and between which bins, if known."""
 
     ranks: Bars
-    first: Integers
-    last: Integers
+    bins: tuple[Integers, Integers] | None = None
+    """The first and the last, None where no rows between answers were counted."""
 
 
 class AbstractChoice(ABC):
@@ -217,21 +217,23 @@ class QuantileChoice(AbstractChoice):
         surely too many; else the quantile may lie anywhere (docs/proofs/intervals.md,
         lemma 13).
         """
+        surely = self._sure_reach(noisy.mechanism, confidence)
+        reach = np.full(len(noisy.values[0]), surely)
+        known = Bars(reach, -reach, reach)
         if not self.is_told:
-            return (None,) * len(self.probabilities)
+            return (RankInterval(known),) * len(self.probabilities)
         cuts = CUTS * len(self.probabilities)
         bins, cells = noisy.values[:cuts], noisy.values[cuts:]
         bars = rank_bars(cells, noisy.mechanism.noise, self.probabilities, confidence)
         # of few candidates what holds for any data may be nearer than what is counted
-        surely = self._sure_reach(noisy.mechanism, confidence)
         is_nearer = surely <= self._reach(noisy.mechanism, confidence)
-        reach = np.full(len(bins[0]), surely)
-        known = Bars(reach, -reach, reach)
         return tuple(
             RankInterval(
                 known if is_nearer else bars[place + 1],
-                np.where(bars[place].high < 0, bins[place], 0),
-                np.where(bars[place + 2].low > 0, bins[place + 2], self.size - 1),
+                (
+                    np.where(bars[place].high < 0, bins[place], 0),
+                    np.where(bars[place + 2].low > 0, bins[place + 2], self.size - 1),
+                ),
             )
             for place in range(0, cuts, CUTS)
         )
@@ -247,6 +249,10 @@ class QuantileChoice(AbstractChoice):
         reach = self._sure_reach(mechanism, confidence)
         nearer = self._reach(mechanism, confidence) if self.is_told else reach
         remark = f"told to ±{nearer:.3g} ranks" if nearer < reach else ""
+        if not self.is_told:
+            many = f"more than {MOST_TOLD} were asked"
+            why = many if self.has_ends else "they are no numbers"
+            remark = f"values have no interval: {why}"
         return Expected(scale * math.sqrt(2), reach, "ranks", remark)
 
     def _sure_reach(self, mechanism: Any, confidence: Fraction) -> float:

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from sordino.aggregations.aggregation import (
     AbstractAggregation,
     AbstractEstimator,
-    LostRows,
+    LostAdds,
     Setting,
 )
 from sordino.aggregations.estimators import KnownCount, LinearEstimator, SingleEstimator
-from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
     AbstractTotal,
@@ -105,8 +104,9 @@ class Histogram(AbstractAggregation):
     def words(self) -> Words:
         return call("histogram", column=self.column, bins=self.bins.words)
 
-    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
-        return lost.add(bars, 0, 1)
+    @property
+    def lost_adds(self) -> LostAdds | None:
+        return LostAdds(0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
@@ -300,8 +300,9 @@ class Count(AbstractAggregation):
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
 
-    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
-        return lost.add(bars, 0, 1)
+    @property
+    def lost_adds(self) -> LostAdds | None:
+        return LostAdds(0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return row_estimators(setting)
@@ -334,9 +335,10 @@ class CountIds(AbstractAggregation):
     def words(self) -> Words:
         return call("count_ids")
 
-    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+    @property
+    def lost_adds(self) -> LostAdds | None:
         # whoever is missing in a group lost a row there
-        return Bars(bars.sd, bars.low, bars.high + lost.ids)
+        return LostAdds(0, 1, of_ids=True)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return ids_estimators(setting)
@@ -391,8 +393,9 @@ class CountDistinct(AbstractAggregation):
     def words(self) -> Words:
         return call("count_distinct", columns=list(self.names))
 
-    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
-        return lost.add(bars, 0, 1)
+    @property
+    def lost_adds(self) -> LostAdds | None:
+        return LostAdds(0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         if self.names == (setting.ids,):

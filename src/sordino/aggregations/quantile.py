@@ -250,7 +250,7 @@ class QuantileEstimator(AbstractEstimator):
     def _finish(self, values: Any, known: RankInterval | None) -> Finished:
         if known is None:
             return Finished(values, unknown_bars(len(values)))
-        ends = self.grid.ends(known.first, known.last)
+        ends = None if known.bins is None else self.grid.ends(*known.bins)
         if ends is None:
             return Finished(values, unknown_bars(len(values)), known.ranks)
         return Finished(values, Bars(np.full_like(ends[0], np.nan), *ends), known.ranks)

@@ -11,9 +11,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Final, final
 
-from sordino.aggregations.aggregation import AbstractEstimator, LostRows, Setting
+from sordino.aggregations.aggregation import AbstractEstimator, LostAdds, Setting
 from sordino.aggregations.estimators import LinearEstimator, SingleEstimator
-from sordino.aggregations.intervals import Bars
 from sordino.aggregations.lattice import (
     SUM_STEPS,
     AbstractAdded,
@@ -210,12 +209,14 @@ class Sum(AbstractAdded):
         totals = (sums.total, sums.number)
         return Summary(totals, value=of_some, bounds=ends, nullable=True)
 
-    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+    @property
+    def lost_adds(self) -> LostAdds | None:
         if self.lacks_bounds:
             return None
         # outward: values are rounded to a lattice that is no wider than this
         grid = sum_lattice(self.low, self.high, "f64", SUM_STEPS)
-        return lost.add(bars, down(grid.bottom), up(grid.top)).outward
+        # a row may have no value, which adds 0
+        return LostAdds(min(down(grid.bottom), 0.0), max(up(grid.top), 0.0))
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the sums with noise, and those that the moments of the column tell.

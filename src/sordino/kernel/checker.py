@@ -888,6 +888,8 @@ class AskedGroups:
         need(self.rows.ids is not None, "no ids are protected")
         part, by = self._row_part, self.by if by is None else by
         entries = (self.rows.limits if part is None else part.row).groups_touched(by)
+        if self.known is not None and by == self.by and not self.unknown:
+            entries = min(entries, self.known)  # of no other group anything is told
         move = Move(entries, Fraction(entries) ** 2, Fraction(entries), Fraction(1))
         return move if part is None else move.times(part.rows, part.rows)
 

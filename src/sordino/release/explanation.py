@@ -640,6 +640,18 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
     )
 
 
+def questions_in(words: str, name: str = "") -> dict[str, str]:
+    """Return the verb of each answer of a request, by its name."""
+    request = _request_of(json.loads(words) if words else None, name)
+    columns = None if request is None else request[1].get("columns")
+    verbs: dict[str, str] = {}
+    for column in columns if isinstance(columns, list) else ():
+        if isinstance(column, list) and len(column) > 1:
+            question = as_verb(column[1])
+            verbs[_text(column[0])] = "" if question is None else question[0]
+    return verbs
+
+
 def _request_of(words: Any, name: str) -> Verb | None:
     release = as_verb(words)
     if release is None:

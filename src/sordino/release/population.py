@@ -9,12 +9,14 @@ rows that were drawn independently of each other, n of them in a group:
 | nothing | (p - low) (high - p), the most that a mean p allows | the p no further off |
 
 For shares the second is exact, and Wilson's interval where there is no noise; of other
-values it is too wide, never too narrow. Both take nothing but printed answers, so they
-cost nothing (docs/proofs/intervals.md, section 6).
+values it is too wide, never too narrow. Of two groups the distances to the ends add up
+by their squares, and counts of a secret sample are off by its coins. All of it takes
+nothing but printed answers, so it costs nothing (docs/proofs/intervals.md, section 6).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
@@ -29,6 +31,7 @@ from sordino.losses.curves.points import Floats
 from sordino.numbers.normal import normal_quantile_of
 from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
+from sordino.query.processing import NoisyRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -154,6 +157,73 @@ class _Mean:
             return np.asarray(least + width * ends)
 
         return root(below, -1.0), root(above, 1.0)
+
+
+def difference_tables(
+    beside: NoisyRows, answer: str, before: str
+) -> "tuple[pa.Table, pa.Table]":
+    """Return by how much a mean differs from that of a baseline, with its errors.
+
+    Rows and noise of two groups are independent, so the squares of how far either is
+    off add up, on the side where it is off.
+    """
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    m, other = (_floats(beside.table[name]) for name in (answer, before))
+    first, second = (
+        Bars(*(_floats(beside.errors[bar]) for bar in error_names(name)))
+        for name in (answer, before)
+    )
+    bars = Bars(
+        np.hypot(first.sd, second.sd),
+        m - other - np.hypot(m - first.low, second.high - other),
+        m - other + np.hypot(first.high - m, other - second.low),
+    )
+    name = f"{answer} difference"
+    keys = {key: beside.table[key] for key in beside.keys}
+    table = pa.table({**keys, name: pa.array(m - other)})
+    return table, pa.table({**keys, **bars.columns(name)})
+
+
+@final
+@dataclass(frozen=True)
+class SampledFrame:
+    """The people of whom a table is a secret random sample, each by a coin."""
+
+    rate: Fraction
+    counts: Mapping[str, int]
+    """Each count that was asked, and what one person adds to it at most."""
+
+    def estimate(
+        self, table: "pa.Table", errors: "pa.Table", confidence: Fraction
+    ) -> "tuple[pa.Table, pa.Table]":
+        """Return the counts of all who might have been drawn, with their errors."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        z = float(normal_quantile_of(np.array([(1 + float(confidence)) / 2]))[0])
+        q = float(self.rate)
+        # a column of a key stands in both tables
+        keys = {
+            key: table[key]
+            for key in table.column_names
+            if key in {*errors.column_names}
+        }
+        counts, bars = dict(keys), dict(keys)
+        for name, most in self.counts.items():
+            number = _floats(table[name])
+            sd, low, high = (_floats(errors[bar]) for bar in error_names(name))
+            drawn = (1 - q) * most
+            half = z * z * drawn / 2
+            # (number - t)^2 = d^2 + z^2 (1 - q) most t: the t at both ends; t/q is told
+            below, above = (
+                np.sqrt(np.maximum(half * (2 * number + half) + d**2, 0.0))
+                for d in (number - low, high - number)
+            )
+            sd = np.hypot(sd, np.sqrt(drawn * np.maximum(number, 0.0)))
+            parts = (sd, np.maximum(number + half - below, 0.0), number + half + above)
+            counts[name] = pa.array(np.rint(number / q).astype(np.int64))
+            bars |= Bars(*(part / q for part in parts)).columns(name)
+        return pa.table(counts), pa.table(bars)
 
 
 def _count_of(questions: Asked) -> str | None:

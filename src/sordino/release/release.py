@@ -32,7 +32,9 @@ from sordino.release.explanation import (
     Exactness,
     Provenance,
     exactness_of,
+    questions_in,
     rank_errors,
+    rate_of,
     release_notes,
     words_facts,
 )
@@ -53,7 +55,12 @@ from sordino.release.inference import (
     noisy_moments,
 )
 from sordino.release.limit_sentences import limits_text
-from sordino.release.population import TOO_FEW, population_errors
+from sordino.release.population import (
+    TOO_FEW,
+    SampledFrame,
+    difference_tables,
+    population_errors,
+)
 from sordino.release.storage import write_text
 from sordino.release.table_figures import read_about, read_holds, scale_answers
 from sordino.release.text import NOISE, POPULATION, release_text
@@ -447,6 +454,78 @@ class Release(AbstractNoisyAnswers):
             coverage=None,
             read_laws=_NO_LAWS,
             holds=holds,
+            provenance=replace(self.provenance, is_processed=True),
+        )
+
+    def difference(self, answer: str, /, **baseline: Any) -> "Release":
+        """Return by how much a mean of each group differs from that of a baseline.
+
+        `difference("days", sex="f")` of a release that was asked with population=True:
+        intervals hold the difference in the population, the noise and the draw of the
+        rows of both groups together. One without 0 tells the two apart. It costs
+        nothing.
+        """
+        name = arguments.text(answer=answer)
+        if self.holds != POPULATION or self.provenance.is_processed:
+            raise InvalidQuery(
+                "only of means for the population, as they were released, is it known "
+                "how far their difference may be off",
+                "Ask session.release(..., population=True), and this first.",
+            )
+        if name not in self.names:
+            raise unknown("answer", name, self.names)
+        beside = self.select(name).with_baseline(**baseline)._rows  # noqa: SLF001 its own
+        tables = difference_tables(beside, name, f"{name} before")
+        return self._with_population(*tables)
+
+    def estimate_frame(self) -> "Release":
+        """Return the counts of a secret sample as counts of its frame.
+
+        Of a table that is `sampled`: counts of rows and of ids over the rate, of all
+        who might have been drawn, as far as limits keep their rows. Intervals hold
+        them, the noise and the coins together. It costs nothing.
+        """
+        facts = words_facts(self.provenance.words, self.provenance.name)
+        rate = rate_of([self.provenance.words])
+        if rate is None:
+            raise InvalidQuery(
+                "no table of this release is declared to be a secret random sample",
+                'Declare it: sd.PrivateTable(..., sampled="0.1").',
+            )
+        is_cut = facts.groups not in {"none", "public"} or facts.minimum is not None
+        if self.holds != NOISE or self.provenance.is_processed or is_cut:
+            raise InvalidQuery(
+                "counts of the frame follow from all counts of known groups, as they "
+                "were released",
+                "Give a key set, and ask this first.",
+            )
+        verbs = questions_in(self.provenance.words, self.provenance.name)
+        most = max(self.most_rows or 0, facts.promised or 0)
+        counts = {
+            name: 1 if verbs.get(name) == "count_ids" else most
+            for name in self.names
+            if verbs.get(name) == "count_ids" or (most and verbs.get(name) == "count")
+        }
+        if not counts:
+            raise InvalidQuery(
+                "none of its answers counts ids, or rows of which one id has so many",
+                "Ask n=sd.count_ids().",
+            )
+        frame = SampledFrame(rate, counts)
+        return self._with_population(
+            *frame.estimate(self.table, self.errors, self.confidence)
+        )
+
+    def _with_population(self, table: "pa.Table", errors: "pa.Table") -> "Release":
+        return replace(
+            self,
+            table=table,
+            errors=errors,
+            keys=tuple(name for name in table.column_names if name in self.keys),
+            coverage=None,
+            read_laws=_NO_LAWS,
+            read_moments=_give_no_moments,
+            holds=POPULATION,
             provenance=replace(self.provenance, is_processed=True),
         )
 

@@ -17,19 +17,30 @@ written beside it, in the errors of an answer, so it is kept and read with them.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from sordino.aggregations.aggregation import AbstractAggregation, Finished, LostRows
+from sordino.aggregations.aggregation import (
+    AbstractAggregation,
+    Finished,
+    LostAdds,
+    LostRows,
+)
 from sordino.aggregations.count import Count
-from sordino.aggregations.intervals import Bars, additive, error_names
+from sordino.aggregations.intervals import (
+    Bars,
+    Noise,
+    additive,
+    error_names,
+    reach,
+)
 from sordino.aggregations.lattice import (
     AbstractBounded,
     aggregated_cell,
     exact_bounds,
 )
-from sordino.aggregations.measurement import Numbers
 from sordino.aggregations.sum import Sum
 from sordino.numbers.arrays import as_numpy
 from sordino.plan.purchase import Purchase
@@ -47,6 +58,34 @@ TABLE: Final = "of the table"
 CLAMPED: Final = "of the table, clamped"
 _HOLDS: Final = b"holds"
 _ABOUT: Final = b"about"
+
+
+_SPENT: Final = 20
+"""One part in so many of the chance to miss is for whether anything was lost at all."""
+_MOST: Final = Fraction(9, 20)
+"""An end misses with less than one half: else it would lie within."""
+
+
+@final
+@dataclass(frozen=True)
+class LostForm:
+    """A form in noisy counts of what was cut off: what was lost is no more."""
+
+    noises: tuple[Noise, ...]
+    factors: tuple[float, ...]
+    value: float
+
+    def most(self, chance: Fraction) -> float:
+        """Return an upper bound, which misses with such a chance."""
+        return max(0.0, self.value + _reach(self.noises, self.factors, chance))
+
+
+@lru_cache(maxsize=256)
+def _reach(
+    noises: tuple[Noise, ...], factors: tuple[float, ...], chance: Fraction
+) -> float:
+    # noise is symmetric: half of what is farther out is above
+    return reach(noises, factors, 1 - 2 * chance)
 
 
 @final
@@ -78,44 +117,29 @@ class CutOff:
         """Return the chance with which all intervals may miss."""
         return 1 - self.purchase.plan.request.confidence
 
-    @property
-    def kept_confidence(self) -> Fraction:
-        """Return the confidence at which kept answers are told, before all rows are.
+    def rows_lost(self, promised: int) -> LostForm:
+        """Return a bound on the rows that were lost, if the promise is kept."""
+        more = max(0, promised - self.cut.most)
+        return self._form([
+            (pair, 1 if pair[0].unit == ROWS else more)
+            for pair in self.counts
+            if pair[0].unit == ROWS or (more and _is_beyond(pair[0]))
+        ])
 
-        The other half of the chance to miss is left to the counts.
-        """
-        return 1 - self.chance / 2
-
-    def bound_lost(self) -> LostRows:
-        """Return the rows and ids that were lost at most, each but for that half.
-
-        Without end where nobody promised how many rows one id has at most.
-        """
-        if self.cut.most_lost is None:
-            return LostRows(np.inf, np.inf)
-        half = self.chance / 2
-        limits = [
-            pair
+    def ids_lost(self) -> LostForm:
+        """Return a bound on the ids that lost a row: each is above a limit."""
+        return self._form([
+            (pair, 1)
             for pair in self.counts
             if pair[0].unit != ROWS and not _is_beyond(pair[0])
-        ]
-        # whoever lost a row is above one of the limits
-        ids = sum(self._most(pair, half / len(limits)) for pair in limits)
-        (rows,) = (pair for pair in self.counts if pair[0].unit == ROWS)
-        (beyond,) = (pair for pair in self.counts if _is_beyond(pair[0]))
-        more = self.cut.most_lost - self.cut.most
-        if more <= 0:
-            return LostRows(self._most(rows, half), ids)
-        share = half / 5
-        most = self._most(rows, half - share) + more * self._most(beyond, share)
-        return LostRows(most, ids)
+        ])
 
-    def _most(self, pair: tuple[Counted, int], chance: Fraction) -> float:
-        """Return an upper end of a count, which misses it with such a chance."""
-        count, number = pair
-        # noise is symmetric: half of what a two-sided interval misses is above it
-        bars = _bars(self.purchase, count, np.array([number]), 1 - 2 * chance)
-        return float(bars.high[0])
+    def _form(self, terms: Sequence[tuple[tuple[Counted, int], int]]) -> LostForm:
+        noises = tuple(_noise(self.purchase, count) for (count, _), _ in terms)
+        value = sum(number * factor for (_, number), factor in terms)
+        return LostForm(
+            noises, tuple(float(factor) for _, factor in terms), float(value)
+        )
 
     def finish(
         self,
@@ -124,34 +148,68 @@ class CutOff:
         noisy: "list[Noisy]",
     ) -> tuple[list[Finished], list[str]]:
         """Return the columns of an answer, and what their intervals hold."""
-        request = self.purchase.plan.request
-        columns_kept = estimator.finish(noisy, request.confidence)
-        if self.cut.most_lost == 0:
-            return [*columns_kept], [_table_word(self.purchase, aggregation)] * len(
-                columns_kept
-            )
-        lost, surely = self.bound_lost(), self.kept_confidence
-        if not request.by and not np.isinf(lost.rows):
+        columns = [*estimator.finish(noisy, self.purchase.plan.request.confidence)]
+        adds, promised = aggregation.lost_adds, self.cut.most_lost
+        bars: list[Bars | None] = [column.bars for column in columns]
+        if promised is None:
+            # no budget excludes one id with a million rows
+            word = AT_LEAST if adds is not None and adds.low == 0 else ""
+            return columns, [word] * len(columns)
+        if promised > 0:
+            forms = estimator.number_forms
+            if adds is None or not forms or any(each.cut is not None for each in noisy):
+                bars = self._bars_apart(aggregation, estimator, noisy, promised)
+            else:
+                lost = self.ids_lost() if adds.of_ids else self.rows_lost(promised)
+                bars = [
+                    self._bars_together(
+                        _Kept(estimator, noisy, place, columns[place]), adds, lost
+                    )
+                    for place in range(len(columns))
+                ]
+        word = _table_word(self.purchase, aggregation)
+        answers = [
+            column if bar is None else replace(column, bars=bar)
+            for column, bar in zip(columns, bars, strict=True)
+        ]
+        return answers, ["" if bar is None else word for bar in bars]
+
+    def _bars_together(self, answer: "_Kept", adds: LostAdds, lost: LostForm) -> Bars:
+        """Return bars of an answer of all rows, from one form for either end.
+
+        Where surely more than nothing was lost, the exact answer can be near to one of
+        the ends alone, and each may miss with all of the chance.
+        """
+        spent = self.chance / _SPENT
+        width = adds.high - adds.low
+        far = max(answer.reach(lost, end, spent) for end in (adds.low, adds.high))
+        least = 2 * far + width * _reach(lost.noises, lost.factors, spent)
+        left = self.chance - spent
+        each = left / 2 if width * lost.value < least else min(left, _MOST)
+        return answer.bars(lost, adds, each)
+
+    def _bars_apart(
+        self,
+        aggregation: AbstractAggregation,
+        estimator: "AbstractEstimator",
+        noisy: "list[Noisy]",
+        promised: int,
+    ) -> list[Bars | None]:
+        """Return bars from those of the rows kept, at half of the chance to miss.
+
+        The other half is left to what bounds the rows that were lost.
+        """
+        half = self.chance / 2
+        rows, ids = self.rows_lost(promised).most(half), self.ids_lost().most(half)
+        lost, surely = LostRows(rows, ids), 1 - half
+        if not self.purchase.plan.request.by:
             # a quarter of what is left for a mean goes to its divisor
-            part = (1 - surely) / 4
+            part = half / 4
             sizes = estimator.least_sizes(noisy, 1 - 2 * part)
             if sizes is not None:
-                lost, surely = LostRows(lost.rows, lost.ids, sizes), surely + part
-        columns, words = list[Finished](), list[str]()
-        for column, surer in zip(
-            columns_kept, estimator.finish(noisy, surely), strict=True
-        ):
-            bars = aggregation.with_lost(surer.bars, lost)
-            if bars is None:
-                words.append("")
-            elif np.isinf(bars.high).any():
-                # no budget excludes one id with a million rows
-                words.append("" if np.isinf(bars.low).any() else AT_LEAST)
-            else:
-                words.append(_table_word(self.purchase, aggregation))
-                column = replace(column, bars=bars)  # noqa: PLW2901 its interval
-            columns.append(column)
-        return columns, words
+                lost, surely = LostRows(rows, ids, sizes), surely + part
+        finished = estimator.finish(noisy, surely)
+        return [aggregation.with_lost(column.bars, lost) for column in finished]
 
     def about_factor(self, table: "pa.Table") -> float | None:
         """Return how many times as many rows there are, had each group lost alike.
@@ -169,15 +227,52 @@ class CutOff:
         if partly or not counts or self.cut.most_lost == 0 or len(rows) != 1:
             return None
         (cut, number), confidence = rows[0], request.confidence
-        lows = _bars(self.purchase, cut, np.array([number]), confidence).low
-        low = [
-            _bars(self.purchase, each, np.array([more]), confidence).low[0]
-            for each, more in beyond
+        low, *lows = [
+            additive([value], _noise(self.purchase, each), confidence, 0).low[0]
+            for each, value in ((cut, number), *beyond)
         ]
         rows_kept = float(np.sum(as_numpy(table[counts[0]])))
-        if lows[0] <= 0 or any(low) or rows_kept <= 0:
+        if low <= 0 or any(lows) or rows_kept <= 0:
             return None
         return 1 + number / rows_kept
+
+
+@final
+@dataclass(frozen=True)
+class _Kept:
+    """One column of answers of the rows that limits kept, which is a form."""
+
+    estimator: "AbstractEstimator"
+    noisy: "list[Noisy]"
+    place: int
+    column: Finished
+
+    def reach(self, lost: LostForm, factor: float, chance: Fraction) -> float:
+        """Return how far its noise and so many times that of the lost rows go together.
+
+        Either way, but for such a chance.
+        """
+        form = self.estimator.number_forms[self.place]
+        noises = tuple(
+            self.estimator.measurements[place].noise(self.noisy[place].mechanism)
+            for place, _ in form.factors
+        )
+        together = (*form.factors.values(), *(factor * each for each in lost.factors))
+        drawn = _reach((*noises, *lost.noises), together, chance)
+        return drawn + float(form.rounding)
+
+    def bars(self, lost: LostForm, adds: LostAdds, each: Fraction) -> Bars:
+        """Return the bars of all rows; either end misses with such a chance."""
+        inner = self.estimator.finish(self.noisy, 1 - 2 * each)[self.place].bars
+        values = as_numpy(self.column.values).astype(np.float64)
+        low, high = (
+            values + factor * lost.value + sign * self.reach(lost, factor, each)
+            for factor, sign in ((adds.low, -1), (adds.high, 1))
+        )
+        # where one side adds nothing the rows kept have the exact law of their lattice
+        low = inner.low if adds.low == 0 else np.minimum(low, inner.low)
+        high = inner.high if adds.high == 0 else np.maximum(high, inner.high)
+        return Bars(self.column.bars.sd, low, high).outward
 
 
 def _is_beyond(count: Counted) -> bool:
@@ -195,11 +290,8 @@ def _table_word(purchase: Purchase, aggregation: AbstractAggregation) -> str:
     return TABLE if inside else CLAMPED
 
 
-def _bars(
-    purchase: Purchase, count: Counted, numbers: Numbers, confidence: Fraction
-) -> Bars:
-    mechanism = purchase.coverage[count.measurement.key]
-    return additive(numbers, count.measurement.noise(mechanism), confidence, 0)
+def _noise(purchase: Purchase, count: Counted) -> Noise:
+    return count.measurement.noise(purchase.coverage[count.measurement.key])
 
 
 def write_facts(

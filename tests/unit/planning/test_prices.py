@@ -119,13 +119,20 @@ def test_where_an_id_has_one_row_in_a_group_rows_are_people() -> None:
     assert len(found._purchase.plan.measurements) == 1
 
 
+def test_an_id_is_in_no_more_groups_than_there_are() -> None:
+    """Of two known groups an id that may be in four is counted in two."""
+    noise: Any = priced({"people": sd.count_ids()}, sd.PureDP(1)).noise["people"]
+    assert noise[0].scale == 2
+
+
 def test_the_family_with_the_lesser_error_is_taken() -> None:
+    wards = sd.KeySet.from_dict({"ward": [f"ward {place}" for place in range(40)]})
     for groups, family in ((1, "laplace"), (40, "gaussian")):
         query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
-        asked = query.group_by(KEYS).agg(n=sd.count_ids())
+        asked = query.group_by(wards).agg(n=sd.count_ids())
         found = planned(session(), asked, sd.ApproxDP(1, "1e-6"))
         other: Any = {"laplace": "gaussian", "gaussian": "laplace"}[family]
-        forced = query.group_by(KEYS).agg(n=sd.count_ids(), noise=other)
+        forced = query.group_by(wards).agg(n=sd.count_ids(), noise=other)
         worse = planned(session(), forced, sd.ApproxDP(1, "1e-6"))
         assert found.family == family
         assert found.errors["n"].sd < worse.errors["n"].sd
