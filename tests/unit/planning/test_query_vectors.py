@@ -26,6 +26,7 @@ TOTAL: Final = "groups times rows in each bound the rows that are not grouped"
 SHARED: Final = "the count that shows the groups is the count that is told"
 EXACT: Final = "all three constraints bound l2 together: 3 groups of 2, 2 squared twice"
 DELTA: Final = "(epsilon, delta) buys Gaussian noise too, by its exact curve"
+KNOWN: Final = "an id is in no more groups than are known, which are two"
 MADE: Final = "max_rows is known, so bounds on rows are multiplied, not forgotten"
 NO_RATE: Final = (
     "the vectors hold no number; a row has the same rate here as a quantile"
@@ -62,6 +63,8 @@ DEVIATIONS: Final[dict[int, tuple[str, Any]]] = {
     81: (PAIR, [180]),
     86: (EXACT, [8]),
     88: (REFUSED, InvalidQuery),
+    92: (KNOWN, [2]),
+    93: (KNOWN, [2]),
     95: (MADE, [20]),
     101: (ENDLESS, InvalidParameter),
     102: (REFUSED, InvalidQuery),
