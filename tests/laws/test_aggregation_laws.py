@@ -86,7 +86,7 @@ def released(name: str, engine: AbstractEngine) -> Release:
     return Release.of(purchase, answer, purchase.plan_text)
 
 
-@sampled(5)
+@sampled(5, 12)
 @for_each("engine", ENGINES)
 @for_each("name", AGGREGATIONS)
 def test_without_noise_an_answer_is_what_its_name_says(name: str, engine: str) -> None:

@@ -159,7 +159,7 @@ def asked_of(
             sd.MaxGroupsPerID("g", 2), sd.MaxRowsPerGroupPerID("g", 2)
         )
     releases = []
-    for _ in range(often(6, 60)):
+    for _ in range(often(4, 60)):
         names = [name for name in KINDS if rng.random() < 0.4] or ["n"]
         names = [name for name in names if name != "p" or unit == "an id"]
         columns = {name: KINDS[name] for name in names} or {"n": KINDS["n"]}

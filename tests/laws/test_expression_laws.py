@@ -41,7 +41,7 @@ def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
     return comparable_answer(asked, engine.answer(asked))
 
 
-@sampled(7, 80)
+@sampled(7, 40)
 @for_each(("form", "door"), across(FORMS), ids=str)
 def test_operations_agree_by_every_door(form: Form, door: str) -> None:
     """A database gives what Python gives, for each operation and each door."""

@@ -106,7 +106,7 @@ def fitted(case: Asked) -> TopKeys:
     return fit_top_keys(*case)
 
 
-@sampled(3, 7)
+@sampled(3, 4)
 @for_each("case", KNOWN + UNKNOWN, ids=repr)
 def test_no_law_is_beyond_its_price(case: Asked) -> None:
     """For drawn neighbours of either kind of keys the price is an upper bound."""
@@ -199,7 +199,7 @@ ASKED: Final = (
 )
 
 
-@sampled(1)
+@sampled(1, 3)
 @for_each("engine", ["memory", "duckdb"])
 @for_each("by", ASKED, ids=repr)
 def test_scores_move_within_their_width(by: Any, engine: str) -> None:

@@ -167,7 +167,7 @@ def other_rows(engine: AbstractEngine) -> list[str]:
     return found
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("name", ["duckdb", "sqlite", "memory"])
 def test_all_questions_are_about_the_same_rows(name: str) -> None:
     assert not other_rows(ENGINES[name]())

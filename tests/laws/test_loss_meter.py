@@ -76,7 +76,7 @@ def test_the_worst_neighbour_loses_what_is_charged(name: str) -> None:
     assert ratio(request, budget, ROWS, ROWS) == 0
 
 
-@sampled(2, 12)
+@sampled(2, 6)
 @for_each("case", range(40))
 def test_no_drawn_pair_loses_more_than_is_charged(case: int) -> None:
     """Nor is a price of the rows, nor do neighbours raise: and much is measured."""

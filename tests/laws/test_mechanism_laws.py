@@ -239,7 +239,7 @@ PAIRS = [
 ]
 
 
-@sampled(14, 24)
+@sampled(14, 14)
 @for_each(
     ("kind", "name"), PAIRS, ids=[f"{kind.__name__} {name}" for kind, name in PAIRS]
 )
@@ -287,7 +287,7 @@ def fits(case: int) -> tuple[sd.ApproxDP, tuple[int, Any, int]]:
     return sd.ApproxDP(epsilon, delta), (keys, rng.randint(each, keys * each), each)
 
 
-@sampled(5, 15)
+@sampled(5, 8)
 @for_each("case", range(5))
 @for_each("name", THRESHOLDS)
 def test_a_fitted_threshold_is_within_its_loss(name: str, case: int) -> None:

@@ -79,7 +79,7 @@ def answers(attack: Attack, added: tuple[int, ...]) -> Any:
     return release["a"].to_numpy(zero_copy_only=False).astype(float), release.loss
 
 
-@sampled(1, 6)
+@sampled(1, 3)
 @for_each("name", ATTACKS)
 def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None:
     """With the protected row or without it, answers differ as the curve allows."""
@@ -89,7 +89,7 @@ def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None
     assert not sd.audit(without, with_, loss, confidence=SURE).is_broken
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @for_each("name", ATTACKS)
 def test_a_change_of_more_rows_is_seen(name: str) -> None:
     """The same audit accuses a release that protects one row of hiding several.

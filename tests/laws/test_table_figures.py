@@ -147,7 +147,7 @@ def _held(shape: str, name: str) -> NDArray[np.bool_] | None:
     return held[name] if words[name].startswith("of the table") else None
 
 
-@sampled(2, 6)
+@sampled(2, 4)
 @for_each("shape", list(SHAPES))
 def test_intervals_hold_the_figures_of_the_table(shape: str) -> None:
     whole = not SHAPES[shape].groups or shape == "nothing is lost"
