@@ -231,7 +231,6 @@ def moved(
     return wrong
 
 
-@sampled(3, 3)
 @for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""

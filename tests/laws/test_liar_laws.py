@@ -216,7 +216,7 @@ def duck() -> SQLEngine:
     return duckdb_engine(salt=SALT, threads=2)
 
 
-@sampled(1, 6)
+@sampled(1, 12)
 @for_each("lie", LIES)
 @for_each("kind", KINDS)
 @for_each("writer", WRITERS)
@@ -275,7 +275,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("believing")
-@sampled(1, 2)
+@sampled(1, 6)
 @for_each("kind", BELIEVED)
 @for_each("writer", WRITERS)
 def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
     assert answers(duck(), KINDS["f64"], path) != right("f64", "nan")
 
 
-@sampled(1, 1)
+@sampled(1, 2)
 @for_each("writer", WRITERS)
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
