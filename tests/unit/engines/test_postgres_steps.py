@@ -9,6 +9,7 @@ import pytest
 import sordino as sd
 from sordino.engines.postgres.server import Server
 from sordino.errors import EngineFailure, EngineUnavailable
+from tests.effort import often
 from tests.postgres_server import Cluster, cluster, lose_connection
 from tests.unit.engines.test_postgres_failures import BUDGET, quiet, table_named
 
@@ -61,6 +62,8 @@ def test_a_connection_that_is_lost_at_each_step() -> None:
     server = cluster()
     source = table_named(server, "stepping")
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("x"))
-    steps = (outcome_of(table, end_at, server) for end_at in itertools.count(1))
+    steps = (
+        outcome_of(table, end_at, server) for end_at in itertools.count(1, often(2, 1))
+    )
     told = set(itertools.takewhile(lambda outcome: outcome is not None, steps))
     assert told == {EngineUnavailable, EngineFailure, sd.Session}
