@@ -6,6 +6,7 @@ says is in no failure of ours.
 
 import gc
 import hashlib
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Generator
@@ -24,6 +25,9 @@ for name, examples in EXAMPLES.items():
         name, max_examples=examples, deadline=None, derandomize=name in {"trial", "ci"}
     )
 settings.load_profile(PROFILE)
+
+# in a shell's background Ctrl-C is ignored, and what tests start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
