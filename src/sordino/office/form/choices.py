@@ -62,7 +62,10 @@ def list_files(folder: Path) -> list[str]:
 @final
 @dataclass(frozen=True)
 class Choices:
-    """What is chosen so far; nothing of it is believed before it is compared."""
+    """Fields of the form, as texts: names of files and columns are not yet compared.
+
+    `ChosenFile` refuses those that are not in the folder, or not in the file.
+    """
 
     file: str = ""
     types: tuple[tuple[str, str], ...] = ()
@@ -91,7 +94,7 @@ class Choices:
 
     @property
     def question(self) -> str:
-        """What was chosen, as SQL."""
+        """SELECT of the answers that were ticked; a column is clamped to its bounds."""
         by = [sql_name(self.group)] if self.group else []
         lines = [f"SELECT {', '.join([*by, *self._answers()])}"]
         lines.append(f"FROM {table_name(self.file)}")

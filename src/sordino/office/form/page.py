@@ -170,7 +170,7 @@ def _draft(file: ChosenFile, choices: Choices) -> Drafted:
 
 
 def _requests(desk: JobDesk, plan: PlannedRelease) -> list[Request]:
-    """What is asked, without the limits that may be of another question yet."""
+    """Read the questions without limits: those may be of another question yet."""
     free = replace(plan, limits=(), coverage=False)
     wording = read_wording(desk.session, free, desk.job).requests
     return [wording] if isinstance(wording, Request) else [*wording.values()]
