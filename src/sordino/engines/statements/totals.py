@@ -99,20 +99,17 @@ class Measures:
         A value is one of every row, under no condition, so it may be computed below the
         sums and counts: once, also by a database that runs what is written.
         """
-        named = [
-            work.dialect.name_value(work.render(value, rows.columns))
-            for value in self.values
-        ]
-        further = [value for value, _ in named]
-        listed, schema = rows.columns.items(), question.rows.schema
-        below = work.part(select_from(rows), listed, schema, further)
-        values = {
-            id(value): (column, read(column.copy()))
-            for value, (_, read), column in zip(
-                self.values, named, below.further, strict=True
-            )
-        }
-        return below, [write(work, below, values) for write in self.writes.values()]
+        values: dict[int, tuple[Sql, Sql]] = {}
+        if self.values:
+            rendered = (work.render(value, rows.columns) for value in self.values)
+            named, reads = zip(*map(work.dialect.name_value, rendered), strict=True)
+            listed, schema = rows.columns.items(), question.rows.schema
+            rows = work.part(select_from(rows), listed, schema, named)
+            for value, read, column in zip(
+                self.values, reads, rows.further, strict=True
+            ):
+                values[id(value)] = column, read(column.copy())
+        return rows, [write(work, rows, values) for write in self.writes.values()]
 
     def add(self, rows: pa.Table) -> pa.Table | None:
         """Return groups, or places of keys, and totals; None where one is not held."""
