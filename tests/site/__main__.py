@@ -29,6 +29,8 @@ _LOADED: Final = re.compile(
 )
 _MENDED: Final = {
     "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div id="search-results">': '<h1>Search</h1><div id="search-results">',
     '<aside class="sidebar': '<aside aria-label="Site" class="sidebar',
     '<aside class="toc': '<aside aria-label="This page" class="toc',
 }
