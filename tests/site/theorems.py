@@ -52,8 +52,8 @@ def theorems() -> tuple[Theorem, ...]:
     """Return every row of the table."""
     rows = _ROW.findall(TABLE.read_text(encoding="utf-8"))
     return tuple(
-        Theorem(*row[:4], tuple(error.strip() for error in row[4].split(";")))
-        for row in rows
+        Theorem(proof, words, checked, law, tuple(map(str.strip, errors.split(";"))))
+        for proof, words, checked, law, errors in rows
     )
 
 
