@@ -81,7 +81,7 @@ def _total(wanted: Total, rows: list[Row]) -> int:
     return max(-MOST, min(MOST, total))
 
 
-def _missing(wanted: Missing, rows: list[Row]) -> int:
+def _missing_rows(wanted: Missing, rows: list[Row]) -> int:
     lost = sum(wanted.expression.value(row) is None for row in rows)
     return max(-MOST, min(MOST, wanted.times * lost))
 
@@ -93,7 +93,7 @@ def _distinct(wanted: Distinct, rows: list[Row]) -> int:
 
 _Count: TypeAlias = Callable[[Any, list[Row]], int]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
-    AbstractTotal, {Total: _total, Missing: _missing, Distinct: _distinct}
+    AbstractTotal, {Total: _total, Missing: _missing_rows, Distinct: _distinct}
 )
 
 

@@ -227,13 +227,13 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
         For each row it is null here just where `exact_sum` leaves it out.
         """
-        one = case([(value.copy().is_(exp.null()), bigint(1))])
-        return self.exact_sum(one, times, 0)
+        is_null = value.copy().is_(exp.null())
+        return self.exact_sum(case([(is_null, bigint(1))]), times, 0)
 
     def name_value(self, value: Sql) -> tuple[Sql, Callable[[Sql], Sql]]:
-        """Return what is named of an i64 value, and what makes the value of its name.
+        """Return the part of an i64 value that gets a name, and how to read the value.
 
-        It is null just where the value is. For dialects that `tells_sums`.
+        The part is null just where the value is. For dialects that `tells_sums`.
         """
         return value, lambda column: column
 

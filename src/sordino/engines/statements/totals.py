@@ -288,7 +288,9 @@ def _total(work: Writer, asked_for: Total, rows: Subquery, schema: Schema) -> Sq
     return work.dialect.row_count(added)
 
 
-def _missing(work: Writer, asked_for: Missing, rows: Subquery, schema: Schema) -> Sql:
+def _missing_rows(
+    work: Writer, asked_for: Missing, rows: Subquery, schema: Schema
+) -> Sql:
     del schema
     value = work.render(asked_for.expression, rows.columns)
     return work.dialect.missing_rows(value, asked_for.times)
@@ -301,7 +303,7 @@ def _distinct(work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema)
 
 _Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], Sql]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
-    AbstractTotal, {Total: _total, Missing: _missing, Distinct: _distinct}
+    AbstractTotal, {Total: _total, Missing: _missing_rows, Distinct: _distinct}
 )
 
 
