@@ -165,7 +165,7 @@ def _seen(copy: Path, seeds: int) -> dict[str, Any] | None:
 
 def _look(seeds: int) -> int:
     warnings.simplefilter("ignore")  # budgets that promise little
-    drawn = drawn_here(range(_FIRST, _FIRST + seeds), _CHEAP)
+    drawn = drawn_here(range(_FIRST, _FIRST + 4 * seeds), _CHEAP)
     drawn |= drawn_here(range(_FIRST, _FIRST + seeds // 8), ["batch", "first few"])
     tally = SuiteTally()
     measure_worlds(tally, iter(range(_FIRST, _FIRST + seeds)), math.inf)
