@@ -151,7 +151,7 @@ def _read(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--planted", action="store_true", help="errors planted for ever, and no others"
     )
-    parser.add_argument("--says", default="", help="only those planted that say this")
+    parser.add_argument("--says", nargs="+", default=[""], help="only those planted")
     parser.add_argument(
         "--trusted", action="store_true", help="the tests were just seen to pass"
     )
