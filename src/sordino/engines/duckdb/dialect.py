@@ -192,9 +192,7 @@ def _date(value: Sql, arrow: pa.DataType) -> Sql:
 
 
 def _time(value: Sql, arrow: pa.DataType) -> Sql:
-    # zoned nanoseconds have no direct cast
-    if arrow.tz is not None:
-        value = templates.as_type_or_null(value, "TIMESTAMPTZ")
+    del arrow  # without a zone: others are read by Arrow (`is_plain`)
     time = templates.as_type_or_null(value, "TIMESTAMP")
     return within_calendar(time, "TIMESTAMP", LAST_MOMENT)
 
