@@ -294,7 +294,7 @@ def _inspect(
 def _count_cells(
     catalog: Catalog, table: Source, names: Iterable[str]
 ) -> Iterator[int]:
-    """Yield how many rows there are, and values of each column: of a file, in one scan."""
+    """Yield how many rows there are, and values of each column: in one scan."""
     there = (when(col(name).is_null()).then(0).otherwise(1).tree for name in names)
     totals = (*_EACH, *map(Total, there))
     counted = catalog.engine.answer(Question(table, (), totals))
