@@ -480,13 +480,13 @@ class Fork:
 
 @final
 @dataclass(frozen=True)
-class Mark:
+class GroupEdge:
     """Note where a text is: the begin or the end of a group."""
 
     slot: int
 
 
-Step: TypeAlias = One | Fork | Mark | None
+Step: TypeAlias = One | Fork | GroupEdge | None
 """None: a part that fits ends here."""
 Marks: TypeAlias = tuple[int, ...]
 """Where groups begin and end, -1 for one that is not there; 0 is all that fits."""
@@ -511,9 +511,9 @@ class PartPattern:
         reader = _Reader(body, numbered=True)
         tree = reader.whole()
         Automaton().place(tree)  # refuses one that is too large
-        steps: list[Step] = [Mark(0)]
+        steps: list[Step] = [GroupEdge(0)]
         _add_steps(tree, steps)
-        return cls(tree, reader.groups, first, last, (*steps, Mark(1), None))
+        return cls(tree, reader.groups, first, last, (*steps, GroupEdge(1), None))
 
     @property
     def re2(self) -> str:
@@ -524,16 +524,16 @@ class PartPattern:
     def find(self, text: str, begin: int = 0) -> Marks | None:
         """Return where the first part is that fits, from a place on."""
         threads: list[tuple[int, Marks]] = []
-        seen, found = set[int](), None
+        seen, best = set[int](), None
         nowhere = (-1,) * (2 * self.groups + 2)
         for at in range(begin, len(text) + 1):
-            if found is None and (at == 0 or not self.first):
+            if best is None and (at == 0 or not self.first):
                 threads += self._follow(0, nowhere, at, seen)
             ended, threads, seen = self._advance(threads, text, at)
-            found = ended or found
-            if not threads and (found is not None or self.first):
+            best = ended or best
+            if not threads and (best is not None or self.first):
                 break
-        return found
+        return best
 
     def _advance(
         self, threads: list[tuple[int, Marks]], text: str, at: int
@@ -562,7 +562,7 @@ class PartPattern:
             match self.steps[place]:
                 case Fork(first, second):
                     stack += [(second, marks), (first, marks)]
-                case Mark(slot):
+                case GroupEdge(slot):
                     marks = (*marks[:slot], at, *marks[slot + 1 :])
                     stack.append((place + 1, marks))
                 case _:
@@ -583,9 +583,9 @@ def _add_steps(node: Node, steps: list[Step]) -> None:
         case Either():
             _add_either(node.parts, steps)
         case Group():
-            steps.append(Mark(2 * node.number))
+            steps.append(GroupEdge(2 * node.number))
             _add_steps(node.part, steps)
-            steps.append(Mark(2 * node.number + 1))
+            steps.append(GroupEdge(2 * node.number + 1))
         case Again():
             _add_again(node, steps)
 

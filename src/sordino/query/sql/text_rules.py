@@ -369,13 +369,13 @@ def _replace_fitting(clause: Clause, scope: AbstractScope) -> Value:
     begin: Any = text.find(part)
     if known.first or known.last:
         begin = lit(0) if known.first else text.length() - part.length()
-    told = [
+    parts = [
         text.extract(pattern, int(piece)) if at % 2 else lit(piece)
         for at, piece in enumerate(pieces)
     ]
     rest = text.substring(begin + part.length(), _FARTHEST)
-    made = text.substring(0, begin).concat(*told, rest)
-    return scope.value_of(when(part.length() == 0).then(text).otherwise(made))
+    replaced = text.substring(0, begin).concat(*parts, rest)
+    return scope.value_of(when(part.length() == 0).then(text).otherwise(replaced))
 
 
 _BACKWARD: Final = re.compile(r"\\([0-9])")
