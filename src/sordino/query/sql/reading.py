@@ -300,7 +300,8 @@ class Clause:
         text = self.reading.text
         # the name of some functions has no place in the tree
         closed = text.count(")", start, end) - text.count("(", start, end)
-        while closed > 0 and "(" in text[:start]:
+        named = isinstance(self.node, (exp.Func, exp.Binary))
+        while named and closed > 0 and "(" in text[:start]:
             start = text.rindex("(", 0, start)
             start = len(_FUNCTION.sub("", text[:start]))
             closed -= 1
