@@ -235,10 +235,10 @@ def _open(tab: Tab, address: str) -> None:
 
 def _seen(tab: Tab, *, pictures: bool) -> Sight:
     first = VIEWS[0]
-    _turn_to(tab, first, 900)
+    turn_to(tab, first, 900)
     tab.tell("script", first.name, tab.see("eyes.live()"))
     stops = _walk(tab, first.name)
-    _turn_to(tab, VIEWS[-1], 900)  # what is printed follows the medium, not the verb
+    turn_to(tab, VIEWS[-1], 900)  # what is printed follows the medium, not the verb
     pdf = base64.b64decode(tab.ask("Page.printToPDF", **_PAPER)["data"])
     written = printed_pages(pdf)
     empty = [
@@ -268,7 +268,8 @@ def _seen(tab: Tab, *, pictures: bool) -> Sight:
     )
 
 
-def _turn_to(tab: Tab, view: View, height: int) -> None:
+def turn_to(tab: Tab, view: View, height: int) -> None:
+    """Look from now on as a view says."""
     tab.ask(
         "Emulation.setDeviceMetricsOverride",
         width=view.width,
@@ -282,8 +283,8 @@ def _turn_to(tab: Tab, view: View, height: int) -> None:
 
 def _judge(tab: Tab, view: View) -> None:
     """Look at a page in one view, with all its folds open."""
-    _turn_to(tab, view, 900)
-    _turn_to(tab, view, min(max(tab.see("eyes.unfold()"), 900), _TALLEST))
+    turn_to(tab, view, 900)
+    turn_to(tab, view, min(max(tab.see("eyes.unfold()"), 900), _TALLEST))
     tab.tell("sideways", view.name, tab.see(f"eyes.sideways({view.width})"))
     for kind, sees in (("overlap", "overlaps"), ("cut", "cut"), ("faint", "faint")):
         tab.tell(kind, view.name, tab.see(f"eyes.{sees}()"))
