@@ -179,10 +179,10 @@ class SQLEngine(AbstractEngine):
         return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
     def _script(self, question: Question) -> Script:
-        scripts, kept = self._scripts, self._kept  # first: before the tables are read
+        scripts, places = self._scripts, self._kept  # before the tables are read
 
         def write() -> Script:
-            bounded = kept.use_kept_rows(question)
+            bounded = places.use_kept_rows(question)
             return Script.of(self._statements(), bounded, question)
 
         return scripts.script(question, write)
