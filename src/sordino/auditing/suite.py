@@ -20,7 +20,7 @@ import sordino as sd
 from sordino.auditing.black_box import audit
 from sordino.auditing.dice import Dice, seeded_dice
 from sordino.auditing.drawn_queries import AGGREGATIONS, ENDS, draw_query, draw_request
-from sordino.auditing.loss_meter import Meter, PairLoss
+from sordino.auditing.loss_meter import InParts, Meter, PairLoss
 from sordino.auditing.worlds import PRIVATE, Database, DrawnWorld, neighbour, row, world
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
@@ -286,6 +286,25 @@ def _draw_sql(dice: Dice, catalog: Catalog) -> Any:
     return sql_request(catalog, text, None, options).request
 
 
+def _draw_parts(dice: Dice, catalog: Catalog) -> Any:
+    """Draw what is asked of each part; what parts there are is drawn, too."""
+    name = dice.one(list(catalog.relations))
+    # a unit that names a column may change several of its parts
+    own = str(getattr(catalog.units[name], "column", ""))
+    by = own if own in {"g", "h"} else dice.one(("g", "h"))
+    pool = ["a", "b", "c", None] if by == "g" else [0, 1, 2, None]
+    ends = dice.one(ENDS)
+    query = sd.table(name)
+    groups = query.group_by(_keys(dice, least=1)) if dice.chance(1, 2) else query
+    request = dice.one((
+        groups.agg(n=sd.count()),
+        groups.agg(s=sd.sum("x", *ends, nulls=0), m=sd.mean("y", *ends, nulls="drop")),
+        groups.agg(m=sd.median("x", *ends, nulls="drop")),
+        query.group_by("h").agg(n=sd.count()),
+    ))
+    return InParts(name, by, dice.several(pool, 1, 4), request)
+
+
 KINDS: Final[Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]] = (
     ("plan", _draw_plain),
     ("plan", _draw_plain),
@@ -293,6 +312,7 @@ KINDS: Final[Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]] = (
     ("running figures", _draw_running),
     ("several together", _draw_several),
     ("sql", _draw_sql),
+    ("parts", _draw_parts),
 )
 
 
