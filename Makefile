@@ -64,6 +64,7 @@ fast: $(READY)  ## the fast tests alone
 
 bench: $(READY) $(PEERS) $(TUMULT)  ## measure against the peers, print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
+	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -n 0 tests/test_docs.py -k other_tools
 
 coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import sordino
 from tests.batches import for_each
 from tests.decisions import FOLDER, index
+from tests.effort import by_night
 from tests.machine_checked import statements
 from tests.mutants.planted import PLANTED
 from tests.site import drawings, messages, theorems
@@ -73,6 +75,23 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     assert test.examples, "write the blocks as sessions, with >>>"
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+
+
+@by_night
+@pytest.mark.slow
+@for_each("tool", ["opendp", "riskcal"])
+def test_what_other_tools_answer_is_as_shown(tool: str) -> None:
+    """Beside our example stands that of the tool, where `make bench` installs it."""
+    if find_spec(tool) is None:
+        pytest.skip(f"NO PEER: {tool} is not here, make .venv/.peers")
+    page = ROOT / f"docs/coming-from/{tool}.md"
+    text = page.read_text(encoding="utf-8")
+    session = "\n".join(
+        re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    )
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    assert test.examples
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
