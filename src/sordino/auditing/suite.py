@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -133,15 +133,17 @@ def measure_worlds(
         if time.monotonic() > until or len(tally.findings) >= _MOST_FINDINGS:
             return
         dice = seeded_dice(seed)
-        trial = draw_trial(dice, tally)
+        trial = draw_trial(dice, tally, (*KINDS, _PARTS))
         if trial is not None:
             _measure(tally, seed, dice, trial, engine)
 
 
-def draw_trial(dice: Dice, tally: SuiteTally) -> Trial | None:
-    """Draw a world and a request; a refusal of ours ends the draw."""
+def draw_trial(
+    dice: Dice, tally: SuiteTally, kinds: "Kinds | None" = None
+) -> Trial | None:
+    """Draw a world and a request of some kinds; a refusal of ours ends the draw."""
     drawn = world(dice)
-    kind, draw = dice.one(KINDS)
+    kind, draw = dice.one(kinds or KINDS)
     budget = dice.one(BUDGETS)()
     try:
         with_tables = drawn.catalog(memory_engine(0), drawn.private)
@@ -305,15 +307,16 @@ def _draw_parts(dice: Dice, catalog: Catalog) -> Any:
     return InParts(name, by, dice.several(pool, 1, 4), request)
 
 
-KINDS: Final[Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]] = (
+Kinds: TypeAlias = Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]
+KINDS: Final[Kinds] = (
     ("plan", _draw_plain),
     ("plan", _draw_plain),
     ("margins", _draw_margins),
     ("running figures", _draw_running),
     ("several together", _draw_several),
     ("sql", _draw_sql),
-    ("parts", _draw_parts),
 )
+_PARTS: Final = ("parts", _draw_parts)
 
 
 @final
