@@ -94,11 +94,6 @@ def _twice(self: IntegerMeasurement, exact: Any) -> Any:
     return exact * 2
 
 
-def _any_order(salt: int) -> Any:
-    del salt
-    return memory.keyed_order(Bits().word(8))
-
-
 def _one_more(rows: Any) -> Callable[..., int]:
     return lambda wanted, given: rows(wanted, given) + len(given) // 2
 

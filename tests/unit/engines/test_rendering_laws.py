@@ -183,6 +183,7 @@ def _rows(draw: st.DrawFn, form: Form) -> list[dict[str, Any]]:
 
 @sampled(1)
 @for_each("topic", TOPICS)
+@settings(max_examples=often(5, 10) * TENTH)
 @given(data=st.data())
 def test_any_values_agree(topic: str, data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(TOPICS[topic]))
