@@ -64,6 +64,7 @@ fast: $(READY)  ## the fast tests alone
 
 bench: $(READY) $(PEERS) $(TUMULT)  ## measure against the peers, print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
+	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -n 0 tests/test_docs.py -k other_tools
 
 coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)
@@ -111,7 +112,7 @@ pythons: $(READY)  ## try the wheel on every Python that pyproject.toml names
 picture: $(READY) $(BROWSER)  ## make the picture of a report that README shows
 	@$(BIN)/python -m tests.browser.front_page
 
-pictures: $(READY)  ## draw the pictures of docs/understand.md
+pictures: $(READY)  ## draw the pictures of ideas
 	@$(BIN)/python -m tests.site.drawings
 
 docs: $(READY) $(SITE)  ## build the site of these pages, with search, in build/site

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sordino.session.executor import Desk
 from sordino.session.inspection import _number
 from tests.batches import for_each
 from tests.decisions import FOLDER, index
+from tests.effort import by_night
 from tests.machine_checked import statements
 from tests.mutants.planted import PLANTED
 from tests.site import drawings, messages, theorems
@@ -101,6 +103,23 @@ def rows_cut_off(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(Desk, "_prepare", prepare)
     return shares
+
+
+@by_night
+@pytest.mark.slow
+@for_each("tool", ["opendp", "pipeline_dp", "riskcal"])
+def test_what_other_tools_answer_is_as_shown(tool: str) -> None:
+    """Beside our example stands that of the tool, where `make bench` installs it."""
+    if find_spec(tool) is None:
+        pytest.skip(f"NO PEER: {tool} is not here, make .venv/.peers")
+    page = ROOT / f"docs/coming-from/{tool.replace('_', '')}.md"
+    text = page.read_text(encoding="utf-8")
+    session = "\n".join(
+        re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    )
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    assert test.examples
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
 def test_the_first_contact_with_spark_has_what_its_blocks_need() -> None:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from sordino.aggregations.measurement import Total
 from sordino.data.cell_shapes import CellCounts, lost_cells, seen_shapes
-from sordino.data.csv import Csv
 from sordino.data.limits import AbstractConstraint
 from sordino.data.proposals import CsvProposal, propose_declaration
 from sordino.data.source import Opened
@@ -19,12 +19,11 @@ from sordino.engines.doors import Settings, engine_named, engine_of_sources
 from sordino.engines.failures import run_guarded
 from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import InvalidParameter
-from sordino.expressions.language import col
+from sordino.expressions.language import col, when
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Column, Schema
 from sordino.query.nodes import (
     AbstractNode,
-    Filter,
     Gathered,
     Question,
     Source,
@@ -128,7 +127,7 @@ class Inspection:
     ids: InspectedIds | None
     limits: tuple[InspectedLimit, ...]
     proposal: CsvProposal | None = None
-    """How a text file whose columns were not declared could be, told from its cells."""
+    """How a file whose columns were not declared could be, told from its cells."""
 
     def __repr__(self) -> str:
         """Show the report, with a warning first that it is private."""
@@ -256,7 +255,7 @@ def inspect(
             for name, kind in proposal.columns.items()
             if kind != "text" or name == unit.id_column
         }
-        source = Csv(source, types, **proposal.arguments)
+        source = proposal.source(source, types)
     # its curator looks at the rows as they are, however they were made
     table = PrivateTable(source, unit, columns, vouched_by="its curator")
     constraints = _check(limits, unit)
@@ -278,10 +277,11 @@ def _inspect(
     limits: tuple[AbstractConstraint, ...],
 ) -> Inspection:
     relation = catalog.relation(_TABLE)
-    rows = _number(catalog, Source(_TABLE, relation.schema))
+    rows, *read = _count_cells(catalog, Source(_TABLE, relation.schema), opened.stored)
     columns = []
-    for name, column in opened.stored.items():
-        lost = lost_cells(source, opened, name, _cell_counts(catalog, name, rows))
+    for (name, column), there in zip(opened.stored.items(), read, strict=True):
+        unread = partial(_count_unread, catalog, name)
+        lost = lost_cells(source, opened, name, CellCounts(rows, there, unread))
         columns.append(InspectedColumn.of(name, column.kind, *lost))
     undeclared, unusable = _columns_without_type(opened)
     ids = relation.ids
@@ -290,13 +290,20 @@ def _inspect(
     return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
 
 
-def _cell_counts(catalog: Catalog, name: str, rows: int) -> CellCounts:
-    table = Source(_TABLE, catalog.relation(_TABLE).schema)
-    there = Filter(table, ~col(name).is_null(), table.schema)
-    unread = 0
-    if name in catalog.engine.lossy(_TABLE):
-        unread = _number(catalog, Unreadable(_TABLE, name, Schema(())))
-    return CellCounts(rows, _number(catalog, there), unread)
+def _count_cells(
+    catalog: Catalog, table: Source, names: Iterable[str]
+) -> Iterator[int]:
+    """Yield how many rows there are, and values of each column: in one scan."""
+    there = (when(col(name).is_null()).then(0).otherwise(1).tree for name in names)
+    totals = (*_EACH, *map(Total, there))
+    counted = catalog.engine.answer(Question(table, (), totals))
+    yield from (column[0].as_py() for column in counted.columns)
+
+
+def _count_unread(catalog: Catalog, name: str) -> int:
+    if name not in catalog.engine.lossy(_TABLE):
+        return 0
+    return _number(catalog, Unreadable(_TABLE, name, Schema(())))
 
 
 def _columns_without_type(
