@@ -109,9 +109,10 @@ Of the errors that are planted for ever in the rooms of prices, rows and mechani
 {reviewed} that reviews planted first, then others drawn by their names, as far as the
 time went (`{command}`, {commit}): {caught}; slipped through all: {missed}. "No price"
 says that no drawn price changed, so that there is nothing for the checker to refuse;
-"raises", that a drawn request could not be asked. Each error meets few drawn requests:
-what the loss meter sees of {seeds} is less than what it sees of the thousands of an
-audit. The laws are the tests of the room ({laws}).
+"raises", that a drawn request could not be asked. What the kernel refuses is not sold,
+so that neither the meter nor an attacker meets it in this table, and each error met
+{seeds} draws of the meter's, where an audit has thousands. The laws are the tests of
+the room ({laws}).
 
 | planted error | room | {nets} |
 |---|---|{lines}|
