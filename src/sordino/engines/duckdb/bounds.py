@@ -293,7 +293,7 @@ def _mixed(ids: Words) -> Words:
     """Return keys of integers, one to one, in which the first bits tell them apart."""
     # to add what is shifted by half of all bits can be undone, and to multiply by an
     # odd number, too
-    keys = ids ^ (ids >> np.uint64(32))
+    keys: Words = ids ^ (ids >> np.uint64(32))
     keys *= np.uint64(0x9E3779B97F4A7C15)
     keys ^= keys >> np.uint64(32)
     return keys
