@@ -64,12 +64,13 @@ fast: $(READY)  ## the fast tests alone
 
 bench: $(READY) $(PEERS) $(TUMULT)  ## measure against the peers, print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
+	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -n 0 tests/test_docs.py -k other_tools
 
 coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)
 	@$(BIN)/python -m coverage report --include="$(COVERED)" --fail-under=$(LEAST)
 
-audit: $(READY) $(BROWSER)  ## try to prove it wrong; then the statistical tests alone
+audit: $(READY) $(BROWSER) $(SITE)  ## try to prove it wrong; then the statistical tests alone
 	@mkdir -p build
 	@$(BIN)/sordino audit --minutes $(AUDIT_MINUTES) --seed $(SEED) --out build/audit.html \
 		--facts build/audit.json

@@ -5,7 +5,7 @@ The shapes are those that decide what a bound costs: rows an id, and what ids ar
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
@@ -20,6 +20,7 @@ from benchmarks.queries import (
     APPROX,
     KEPT_SQL,
     MEANS_SQL,
+    answers_and_facts,
     known,
     plain_statement,
     session,
@@ -75,9 +76,10 @@ def parquet(shape: Shape) -> Path:
     return path
 
 
-def asked(shape: Shape, *, first: bool) -> Action:
+def asked(shape: Shape, *, first: bool, declared: bool = True) -> Action:
     """Return a bounded question: the first one of a session, or a further one."""
-    stays, query = session(parquet(shape), PEOPLE), known(FEW)
+    answers, facts = answers_and_facts(declared=declared)
+    stays, query = session(parquet(shape), PEOPLE, facts), known(FEW, answers)
 
     def ask() -> object:
         if first:
@@ -130,13 +132,16 @@ def rows(shape: Shape) -> tuple[Row, ...]:
             goal=shape.goal,
             rounds=ROUNDS,
         ),
-        Race(
-            what=f"further question of {what}, over the plain query",
-            ours=lambda: asked(shape, first=False),
-            peer=lambda: by_hand(shape, "plain"),
-            against="DuckDB",
-            floor=0.5,
-            goal=0.25,
+        *(
+            Race(
+                what=f"further question of {what}, over the plain query{word}",
+                ours=partial(asked, shape, first=False, declared=not word),
+                peer=lambda: by_hand(shape, "plain"),
+                against="DuckDB",
+                floor=0.5,
+                goal=0.25,
+            )
+            for word in ("", ", nothing declared")
         ),
     )
 

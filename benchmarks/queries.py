@@ -79,15 +79,28 @@ def known(query: Any, answers: Mapping[str, Any] = ANSWERS) -> Any:
     return query.group_by(keys).agg(**answers)
 
 
-def session(source: Any, protects: Any) -> sd.Session:
+def answers_and_facts(*, declared: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a count and a mean, and what is declared of their columns."""
+    if declared:
+        return ANSWERS, FACTS
+    return {"n": sd.count(), "m": sd.mean("x", 0, 100, nulls="drop")}, {}
+
+
+def session(source: Any, protects: Any, facts: Mapping[str, Any] = FACTS) -> sd.Session:
     """Return a session over some rows, with a budget that lasts."""
-    rows = sd.PrivateTable(source, protects=protects, columns=FACTS)
+    rows = sd.PrivateTable(source, protects=protects, columns=facts)
     return sd.Session({"t": rows}, sd.ApproxDP(10**9, "0.5"))
 
 
-def released(size: int, protects: Any, query: Any, budget: Any) -> Action:
+def released(
+    size: int,
+    protects: Any,
+    query: Any,
+    budget: Any,
+    facts: Mapping[str, Any] = FACTS,
+) -> Action:
     """Return a release of a session that stays open, and bounds rows each time."""
-    stays = session(parquet(size), protects)
+    stays = session(parquet(size), protects, facts)
 
     def ask() -> object:
         stays.forget()
@@ -137,14 +150,8 @@ def rows(size: int) -> tuple[Row, ...]:
     """Return the rows of queries on a file of some size."""
     million = f"{size:.0e}".replace("+0", "")
     return (
-        Race(
-            what=f"count and mean by 1000 known keys, {million} rows, rows protected",
-            ours=lambda: released(size, sd.AddOneRow(), known(ROWS_OF_G), PURE),
-            peer=lambda: written(size, MEANS_SQL),
-            against="DuckDB",
-            floor=1.3,
-            goal=1.1,
-        ),
+        simple(size, "rows protected", (1.3, 1.1), cpu_clock),
+        simple(size, "nothing declared", (1.3, 1.1), cpu_clock, declared=False),
         Race(
             what=f"the same, ids protected, MaxRowsPerID(5), {million} rows",
             ours=lambda: released(size, PEOPLE, known(FIVE_OF_ID), APPROX),
@@ -175,17 +182,35 @@ def rows(size: int) -> tuple[Row, ...]:
     )
 
 
-def on_the_wall(size: int, floor: float, goal: float) -> Race:
-    """Return the row of a simple question, in the time that its user waits."""
+def simple(
+    size: int,
+    word: str,
+    floors: tuple[float, float],
+    clock: Clock,
+    *,
+    declared: bool = True,
+) -> Race:
+    """Return the row of a simple question, with its floor and goal."""
     million = f"{size:.0e}".replace("+0", "")
+    answers, facts = answers_and_facts(declared=declared)
+    query = known(ROWS_OF_G, answers)
     return Race(
-        what=f"count and mean by 1000 known keys, {million} rows, on the wall",
-        ours=lambda: released(size, sd.AddOneRow(), known(ROWS_OF_G), PURE),
+        what=f"count and mean by 1000 known keys, {million} rows, {word}",
+        ours=lambda: released(size, sd.AddOneRow(), query, PURE, facts),
         peer=lambda: written(size, MEANS_SQL),
         against="DuckDB",
-        floor=floor,
-        goal=goal,
-        clock=time.perf_counter,
+        floor=floors[0],
+        goal=floors[1],
+        clock=clock,
+    )
+
+
+def on_the_wall(size: int, floors: tuple[float, float]) -> tuple[Race, Race]:
+    """Return its rows in the time that its user waits, with and without facts."""
+    word, clock = "on the wall", time.perf_counter
+    return (
+        simple(size, word, floors, clock),
+        simple(size, f"{word}, nothing declared", floors, clock, declared=False),
     )
 
 
@@ -233,8 +258,8 @@ FRESH: Final = (
 
 ROWS: tuple[Row, ...] = (
     *rows(SIZE),
-    on_the_wall(SIZE, floor=1.3, goal=1.1),
-    on_the_wall(3_000_000, floor=1.5, goal=1.2),
+    *on_the_wall(SIZE, (1.3, 1.1)),
+    *on_the_wall(3_000_000, (1.5, 1.2)),
     many_groups(),
     few("known keys", sd.AddOneRow(), lambda: known(ROWS_OF_G), PURE),
     few("known keys, MaxRowsPerID(5)", PEOPLE, lambda: known(FIVE_OF_ID), APPROX),

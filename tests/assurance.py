@@ -4,12 +4,15 @@
     python -m tests.assurance build/inputs.json inputs  # by `python -m tests.hostile`
     python -m tests.assurance build/nets.json nets      # by `tests.mutants.nets`
 
-It is made of docs/assurance.json, which keeps these figures, each with its commit, and
-of what is counted in the tree.
+It is made of docs/assurance.json, which keeps these figures, each with the commit of
+its run (`--commit`, or the present one) and what else the machine did, and of what is
+counted in the tree.
 """
 
+import argparse
 import gzip
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -17,7 +20,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from tests.mutants.nets import NETS
+from sordino import __version__
+from tests.effort import EXAMPLES
+from tests.ledgers import POINTS
+from tests.mutants.nets import NETS, REVIEWED
 from tests.mutants.planted import PLANTED
 from tests.proof_corpus import CERTIFICATES
 from tests.underpriced import underpriced
@@ -25,12 +31,14 @@ from tests.underpriced import underpriced
 DOCS: Final = Path(__file__).parents[1] / "docs"
 FACTS: Final = DOCS / "assurance.json"
 PAGE: Final = DOCS / "assurance.md"
+MAKEFILE: Final = DOCS.parent / "Makefile"
+LEAST: Final = re.compile(r"^LEAST \?= (\d+)$", re.MULTILINE)
 _HEAD: Final = """# Figures of assurance
 
 What was tried to prove Sordino wrong, and what came of it. Written by
 `python -m tests.assurance` from [the figures of the last run](assurance.json), which
 `make audit` and `make nets` make. A figure without a finding proves nothing; it says
-how hard was looked.
+how hard was looked. The audit is of version {version}; {beside}.
 
 | figure | value | command | commit |
 |---|---|---|---|
@@ -70,7 +78,10 @@ def page(facts: Mapping[str, Any]) -> str:
         f"| {name} | {count:,} | `{how}` | {now} |\n" for name, count, how in counted()
     ]
     inputs, nets = _input_lines(facts.get("inputs")), _net_lines(facts.get("nets"))
-    return _HEAD + "".join([*lines, *inputs, *nets]) + _FOOT
+    head = _HEAD.format(
+        version=facts.get("version", ""), beside=facts.get("beside", "")
+    )
+    return head + "".join([*lines, *inputs, *nets]) + _FOOT
 
 
 def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
@@ -78,11 +89,13 @@ def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
     if inputs is None:
         return
     command, commit = f"`{inputs['command']}`", inputs["commit"]
-    tried, refused = sum(inputs["tried"].values()), sum(inputs["refused"].values())
-    kinds = ", ".join(inputs["tried"])
+    told = {kind: count for kind, count in inputs["tried"].items() if kind != "call"}
+    calls = inputs["tried"].get("call", 0)
+    tried, refused = calls + sum(told.values()), sum(inputs["refused"].values())
     for name, value in (
-        (f"bad inputs tried ({kinds})", f"{tried:,}"),
-        ("of them refused by an exception of ours, others answered", f"{refused:,}"),
+        ("distinct calls with odd values", f"{calls:,}"),
+        (f"bad inputs tried ({', '.join(told)})", f"{tried - calls:,}"),
+        ("of both refused by an exception of ours, others answered", f"{refused:,}"),
         ("a foreign error, a charge or too long", f"{sum(inputs['faults'].values())}"),
         ("slowest bad input, CPU seconds", f"{inputs['slowest']:.1f}"),
     ):
@@ -92,10 +105,12 @@ def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
 _NETS: Final = """
 ## Which net catches which planted error
 
-Of the errors that are planted for ever in the rooms of prices and mechanisms, drawn by
-their names as far as the time went (`{command}`, {commit}): {caught}. The fourth net is
-the laws, which must notice each (`make mutants`). "No price" says that no drawn price
-changed, so that there is nothing for the checker to refuse.
+Of the errors that are planted for ever in the rooms of prices, rows and mechanisms,
+{reviewed} that reviews planted first, then others drawn by their names, as far as the
+time went (`{command}`, {commit}): {caught}; slipped through all: {missed}. "No price"
+says that no drawn price changed, so that there is nothing for the checker to refuse;
+"raises", that a drawn request could not be asked. The laws are the tests of the room
+(`{laws}`).
 
 | planted error | room | {nets} |
 |---|---|{lines}|
@@ -107,15 +122,20 @@ def _net_lines(nets: Mapping[str, Any] | None) -> Iterator[str]:
     if nets is None:
         return
     errors = nets["errors"]
-    counts = {net: sum(row[net] == "caught" for row in errors) for net in NETS}
+    noticed = {"caught", "raises"}
+    counts = {net: sum(row[net] in noticed for row in errors) for net in NETS}
+    missed = sum(noticed.isdisjoint(row.values()) for row in errors)
     caught = ", ".join(
-        f"the {net} catches {count} of {len(errors)}" for net, count in counts.items()
+        f"{net} {count} of {len(errors)}" for net, count in counts.items()
     )
     listed, lines = " | ".join(NETS), "|".join("---" for _ in NETS)
     yield _NETS.format(
         command=nets["command"],
         commit=nets["commit"],
+        laws=nets.get("laws", "make mutants"),
+        reviewed=sum(row["says"] in REVIEWED for row in errors),
         caught=caught,
+        missed=missed or "none",
         nets=listed,
         lines=lines,
     )
@@ -140,19 +160,49 @@ def counted() -> list[tuple[str, int, str]]:
             "python -m pytest tests/test_kernel_alone.py",
         ),
         ("errors planted for ever", len(PLANTED), "make mutants"),
+        (
+            "points at which a process with a ledger is killed, each three times",
+            len(POINTS),
+            "python -m pytest tests/unit/ledger/test_ledger_crashes.py",
+        ),
+        (
+            "drawn questions that two engines answer alike, in a night",
+            EXAMPLES["night"],
+            "python -m pytest tests/laws/test_engine_laws.py",
+        ),
+        (
+            "per cent of lines of losses, noise and ledger that fast tests must reach",
+            int(LEAST.findall(MAKEFILE.read_text("utf-8"))[0]),
+            "make coverage",
+        ),
     ]
 
 
-def main(source: Path, part: str = "") -> None:
+def main(words: list[str]) -> None:
     """Keep the figures of a run, of a part or of the audit, and write the page."""
-    git = ["git", "-C", str(DOCS), "rev-parse", "--short=10", "HEAD"]
-    commit = subprocess.run(git, check=True, capture_output=True, text=True).stdout
-    fresh = json.loads(source.read_text("utf-8")) | {"commit": commit.strip()}
+    parser = argparse.ArgumentParser(prog="python -m tests.assurance")
+    parser.add_argument("source", type=Path)
+    parser.add_argument("part", nargs="?", default="")
+    parser.add_argument("--commit", default="", help="of the run, if it is not this")
+    parser.add_argument("--beside", default="nothing else ran", help="on the machine")
+    given = parser.parse_args(words)
+    commit = _commit_of(given.commit or "HEAD")
+    fresh = json.loads(given.source.read_text("utf-8")) | {"commit": commit}
+    if not given.part:
+        fresh |= {"version": __version__, "beside": given.beside}
     before = json.loads(FACTS.read_text("utf-8"))
-    facts = before | ({part: fresh} if part else fresh) | {"counted": commit.strip()}
+    facts = before | ({given.part: fresh} if given.part else fresh)
+    facts["counted"] = _commit_of("HEAD")
     FACTS.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(facts), encoding="utf-8")
 
 
+def _commit_of(name: str) -> str:
+    git = ["git", "-C", str(DOCS), "rev-parse", "--short=10", name]
+    return subprocess.run(
+        git, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(sys.argv[1:])

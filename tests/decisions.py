@@ -13,7 +13,7 @@ Paths in older records are those of then. What holds now stands in
 [CONTRIBUTING](../../CONTRIBUTING.md); nobody needs the records to understand the house.
 Written by `python -m tests.decisions`.
 
-| | decision | status |
+| number | decision | status |
 |---|---|---|
 """
 

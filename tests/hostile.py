@@ -3,7 +3,8 @@
     well formed ── spoiled from a seed ── a door of ours ── an answer, or our refusal
 
 `python -m tests.hostile --count 1000` tries so many of each kind, and prints what came
-of them. Calls with odd values are drawn by `tests/malformed.py`.
+of them; with `--calls 100000` also so many distinct calls with odd values, which
+`tests/malformed.py` draws.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from sordino.office.job.job import job_of
 from sordino.office.job.running import open_to_draft
 from sordino.office.service.wire import write_json
 from tests.dice import rolled
+from tests.malformed import ENGINES, Calls, session, wrong_calls
 from tests.policies import ALL_RULES
 from tests.served import BUDGET, BY_WARD, COUNT, Office, fields_of, tables
 
@@ -325,6 +327,19 @@ def try_bad_inputs(doors: Doors, kind: str, count: int, seed: int = 0) -> Tally:
     return Tally(len(seen), refused, slowest, tuple(faults))
 
 
+def try_calls(count: int, seed: int) -> Tally:
+    """Make so many distinct calls with odd values, on the two engines in turn."""
+    refused, slowest, faults, made = 0, 0.0, list[str](), 0
+    for place, engine in enumerate(ENGINES):
+        calls = Calls(session(engine), 2 * seed + place)
+        while len(calls.made) < count // len(ENGINES):
+            began = time.process_time()
+            faults += wrong_calls(calls, 1)
+            slowest = max(slowest, time.process_time() - began)
+        refused, made = refused + calls.refused, made + len(calls.made)
+    return Tally(made, refused, slowest, tuple(faults))
+
+
 def fault_of(bad: BadInput) -> str | None:
     """Say what is wrong with a refusal, "" if nothing is; None for an answer."""
     try:
@@ -346,6 +361,7 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile")
     parser.add_argument("--count", type=int, default=1000, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--calls", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=[])
     parser.add_argument("--out", type=Path, help="a file for the figures")
     arguments = parser.parse_args(words)
@@ -356,12 +372,15 @@ def main(words: list[str]) -> int:
             kind: try_bad_inputs(doors, kind, arguments.count, arguments.seed)
             for kind in arguments.kinds or doors.whole
         }
+    if arguments.calls:
+        tallies["call"] = try_calls(arguments.calls, arguments.seed)
     for tally in tallies.values():
         for fault in tally.faults:
             sys.stderr.write(f"{fault}\n")
     figures: dict[str, Any] = {
         "command": f"python -m tests.hostile --count {arguments.count} "
-        f"--seed {arguments.seed}",
+        f"--seed {arguments.seed}"
+        + (f" --calls {arguments.calls}" if arguments.calls else ""),
         "tried": {kind: tally.tried for kind, tally in tallies.items()},
         "refused": {kind: tally.refused for kind, tally in tallies.items()},
         "slowest": round(max(tally.slowest for tally in tallies.values()), 3),

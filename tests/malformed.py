@@ -9,14 +9,25 @@ import decimal
 import fractions
 import math
 import random
+import traceback
 from collections.abc import Callable
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, TypeVar, final
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 import sordino as sd
+from sordino.engines.doors import EngineName
+from sordino.errors import SordinoError, show
+
+ENGINES: Final[tuple[EngineName, ...]] = ("memory", "duckdb")
+LONGEST: Final = 1200
+"""Letters of a refusal."""
+_PACKAGE: Final = Path(sd.__file__).parent
+_SPENDING: Final = {"release", "release_all", "partition"}
+T = TypeVar("T")
 
 
 class Hostile(Exception):
@@ -149,13 +160,38 @@ _SIGNS: Final = [
 ]  # fmt: skip
 
 
+@final
+class _NotedDice(random.Random):
+    """Draws, and notes what was drawn: two calls of the same notes are the same."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.notes: list[int] = []
+
+    def below(self, end: int) -> int:
+        self.notes.append(self.randrange(end))
+        return self.notes[-1]
+
+    def one(self, values: list[T]) -> T:
+        return values[self.below(len(values))]
+
+    def some(self, values: list[T]) -> list[T]:
+        left = list(values)
+        return [
+            left.pop(self.below(len(left))) for _ in range(self.below(len(left) + 1))
+        ]
+
+
 class Calls:
     """Draws malformed calls on a session, one after the other."""
 
     def __init__(self, session: sd.Session, seed: int) -> None:
         """Take a session with the tables t (ids), r (rows) and p (public)."""
         self.session = session
-        self.dice = random.Random(seed)
+        self.dice = _NotedDice(seed)
+        self.made: set[tuple[int, ...]] = set()
+        """Distinct calls, by what was drawn for them."""
+        self.refused = 0
         self.doors: dict[str, Callable[[], Any]] = {
             **self._expressions(),
             **self._queries(),
@@ -165,14 +201,14 @@ class Calls:
 
     def draw(self) -> tuple[str, Callable[[], Any]]:
         """Return a door by name, and a call through it."""
-        name = self.dice.choice(list(self.doors))
+        name = self.dice.one(list(self.doors))
         return name, self.doors[name]
 
     def one(self) -> Any:
-        return self.dice.choice(VALUES)
+        return self.dice.one(VALUES)
 
     def some(self, most: int = 3) -> list[Any]:
-        return [self.one() for _ in range(self.dice.randrange(most + 1))]
+        return [self.one() for _ in range(self.dice.below(most + 1))]
 
     def named(self) -> dict[str, Any]:
         """Return values by names of any kind of text."""
@@ -181,24 +217,23 @@ class Calls:
 
     def of(self, *names: str) -> dict[str, Any]:
         """Return values for some of the arguments."""
-        chosen = self.dice.sample(names, self.dice.randrange(len(names) + 1))
-        return {name: self.one() for name in chosen}
+        return {name: self.one() for name in self.dice.some(list(names))}
 
     def pair(self) -> dict[Any, Any]:
         """Return a mapping of a value that may be a key."""
-        key = self.dice.choice([one for one in PLAIN if _hashable(one)])
+        key = self.dice.one([one for one in PLAIN if _hashable(one)])
         return {key: self.one()}
 
     def query(self) -> Any:
         bounded = TABLE.enforce(sd.MaxRowsPerID(2))
-        return self.dice.choice([TABLE, sd.table("r"), bounded])
+        return self.dice.one([TABLE, sd.table("r"), bounded])
 
     def cell(self) -> Any:
         """Return an expression, of a column that may not be there."""
-        return self.dice.choice([sd.lit(3), *map(sd.col, ("x", "g", "y", "l", "no"))])
+        return self.dice.one([sd.lit(3), *map(sd.col, ("x", "g", "y", "l", "no"))])
 
     def _expressions(self) -> dict[str, Callable[[], Any]]:
-        pick = self.dice.choice
+        pick = self.dice.one
         return {
             "col": lambda: sd.col(self.one()),
             "lit": lambda: sd.lit(self.one(), *self.some(1)),
@@ -215,7 +250,7 @@ class Calls:
         return {
             "table": lambda: sd.table(one()),
             "select": lambda: query().select(*some()),
-            "rename": lambda: query().rename(self.dice.choice([one(), self.pair()])),
+            "rename": lambda: query().rename(self.dice.one([one(), self.pair()])),
             "filter": lambda: query().filter(one()),
             "with_columns": lambda: query().with_columns(*some(1), **self.named()),
             "drop_nulls": lambda: query().drop_nulls(*some()),
@@ -243,7 +278,7 @@ class Calls:
 
     def _parts(self) -> dict[str, Callable[[], Any]]:
         """Return the doors of what queries are made of, and of tables."""
-        pick, one = self.dice.choice, self.one
+        pick, one = self.dice.one, self.one
         return {
             "totals": lambda: pick(_SUMS)(one(), one(), one(), **self.of("nulls")),
             "all": lambda: pick(_ALL)(*(one() for _ in range(4))),
@@ -287,6 +322,63 @@ class Calls:
                 **named("analyst", "who", "engine", "memory_limit", "threads"),
             ),
         }
+
+
+def session(engine: EngineName) -> sd.Session:
+    """Return a session of ids, of rows, and of a public table."""
+    tables = {
+        "t": sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("id")),
+        "r": sd.PrivateTable(ROWS, protects=sd.AddOneRow()),
+        "p": sd.PublicTable({"g": ["a"], "w": [1]}),
+    }
+    return sd.Session(tables, sd.ApproxDP(1000, "0.1"), engine=engine)
+
+
+def wrong_calls(calls: Calls, count: int) -> list[str]:
+    """Make so many calls, and say what is wrong with what came of them."""
+    opened, wrong = calls.session, list[str]()
+    answer = opened._desk.engine.answer
+    reads: list[object] = []
+
+    def reading(question: Any) -> Any:
+        reads.append(question)
+        return answer(question)
+
+    opened._desk.engine.answer = reading  # type: ignore[method-assign]
+    try:
+        for _ in range(count):
+            calls.dice.notes.clear()
+            name, call = calls.draw()
+            before = len(opened.history()), len(reads)
+            told = fault(name, call)
+            may_spend = told is None and name in _SPENDING
+            if (len(opened.history()), len(reads)) != before and not may_spend:
+                wrong.append(f"{name}: charged or read")
+            wrong += [told] if told else []
+            calls.refused += told is not None
+            calls.made.add(tuple(calls.dice.notes))
+    finally:
+        opened._desk.engine.answer = answer  # type: ignore[method-assign]
+    return wrong
+
+
+def fault(name: str, call: Callable[[], object]) -> str | None:
+    """Make a call, and return what is wrong with its refusal; None for an answer."""
+    try:
+        show(call())
+    except SordinoError as refusal:
+        length = len(str(refusal))
+        return f"{name}: {length} letters" if length > LONGEST else ""
+    except Hostile:
+        return ""
+    except Exception as error:  # noqa: BLE001 that is what is looked for
+        return f"{name}: {traceback.format_exc(limit=-3)}" if _is_ours(error) else ""
+    return None
+
+
+def _is_ours(error: BaseException) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(Path(frame.filename).is_relative_to(_PACKAGE) for frame in frames)
 
 
 def _hashable(value: Any) -> bool:

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ import pytest
 import sordino
 from tests.batches import for_each
 from tests.decisions import FOLDER, index
+from tests.effort import by_night
 from tests.machine_checked import statements
 from tests.mutants.planted import PLANTED
-from tests.site import drawings, messages
+from tests.site import drawings, messages, theorems
 from tests.site.links import broken_links, pages, records, sections
+from tests.site.theorems import named_by
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sordino"
@@ -72,6 +75,23 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     assert test.examples, "write the blocks as sessions, with >>>"
+    assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+
+
+@by_night
+@pytest.mark.slow
+@for_each("tool", ["opendp", "riskcal"])
+def test_what_other_tools_answer_is_as_shown(tool: str) -> None:
+    """Beside our example stands that of the tool, where `make bench` installs it."""
+    if find_spec(tool) is None:
+        pytest.skip(f"NO PEER: {tool} is not here, make .venv/.peers")
+    page = ROOT / f"docs/coming-from/{tool}.md"
+    text = page.read_text(encoding="utf-8")
+    session = "\n".join(
+        re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    )
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    assert test.examples
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
@@ -190,32 +210,26 @@ def test_the_law_names_tests_that_are_there() -> None:
         assert named <= there, page.name
 
 
-def named_by(words: str) -> set[str]:
-    """The statements that a row is for: a section is none, and a claim no lemma."""
-    kind, _, rest = words.partition(" ")
-    if kind in {"theorem", "claim"}:
-        return {f"{kind} {number}" for number in re.findall(r"\d+", rest)} or {kind}
-    if kind in {"section", "sections"}:
-        return set()
-    lemmas = {f"lemma {number}" for number in re.findall(r"\d+", words)}
-    return lemmas | ({"theorem"} if "theorem" in rest else set())
-
-
 def test_every_statement_has_a_row() -> None:
     """What is proved on paper is asked of the code, by a test that is named."""
-    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
     held: dict[str, set[str]] = {}
-    rows = re.findall(r"^\| \[([a-z-]+)\]\(\1.md\) ([^|]*) \|", page, re.MULTILINE)
-    for proof, words in rows:
-        held.setdefault(proof, set()).update(named_by(words.split(",")[0]))
-    heading = re.compile(r"^(?:\*\*|## )(Lemma|Theorem|Claim)( \d+)?", re.MULTILINE)
-    lacking = {}
-    for path in sorted((ROOT / "docs/proofs").glob("*.md")):
-        found = heading.findall(path.read_text(encoding="utf-8"))
-        stated = {f"{kind.lower()}{number}" for kind, number in found}
-        if missing := stated - held.get(path.stem, set()):
-            lacking[path.stem] = missing
-    assert lacking == {}
+    for row in theorems.theorems():
+        held.setdefault(row.proof, set()).update(named_by(row.words.split(",")[0]))
+    stated = {
+        path.stem: set(theorems.stated(path.stem))
+        for path in (ROOT / "docs/proofs").glob("*.md")
+    }
+    lacking = {page: there - held.get(page, set()) for page, there in stated.items()}
+    assert not any(lacking.values()), lacking
+
+
+def test_every_theorem_has_a_page_with_all_its_parts() -> None:
+    names = [theorem.name for theorem in theorems.theorems()]
+    assert len(set(names)) == len(names) >= 95
+    for theorem in theorems.theorems():
+        parts = theorems.page(theorem).split("\n## ")[1:]
+        assert len(parts) == 6
+        assert min(len(part) for part in parts) > 50, theorem.name
 
 
 def test_the_law_names_errors_that_are_planted() -> None:

@@ -19,7 +19,7 @@ import pytest
 
 import sordino as sd
 from sordino.kernel import Refused, check
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.dice import rolled
 from tests.drawn_prices import prices, weakened
 from tests.effort import by_night, often
@@ -175,6 +175,7 @@ def test_sums_over_a_public_number_of_rows() -> None:
     assert second_verdicts(texts) == verdicts
 
 
+@sampled(8, 16)
 @for_each(
     "rule",
     [

@@ -183,8 +183,10 @@
     return Math.ceil(document.documentElement.scrollHeight);
   }
 
-  async function judged() {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  async function judged(contrast) {
+    const rules = { "color-contrast": { enabled: Boolean(contrast) } };
+    const asked = { resultTypes: ["violations"], rules };
+    const { violations } = await axe.run(document, asked);
     const why = (node) => node.any[0]?.message ?? node.failureSummary;
     return violations.flatMap(({ id, nodes }) =>
       nodes.map((node) => [id, `${short(node.html)}: ${why(node)}`]));

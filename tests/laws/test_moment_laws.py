@@ -23,6 +23,7 @@ from sordino.aggregations.moments import (
     separate_moments,
 )
 from sordino.data.contribution import Contribution
+from sordino.engines.memory import exact_total
 from sordino.expressions.bins import portion
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema
@@ -98,11 +99,8 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
     found = []
     for one, unit in zip(moments.measurements, moments.units, strict=True):
         step = Fraction(one.scale_totals(np.array([1])).item())
-        totals: tuple[Any, ...] = one.totals
-        for total in totals:
-            held = (total.expression.value({"x": value}) for value in values)
-            added = sum(total.factor * k + total.shift for k in held if k is not None)
-            found.append(step * added / unit)
+        rows = [{"x": value} for value in values]
+        found += [step * exact_total(total, rows) / unit for total in one.totals]
     return found
 
 

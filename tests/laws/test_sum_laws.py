@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.aggregations.measurement import MOST, Total
+from sordino.aggregations.measurement import MOST, AbstractTotal, Missing, Total
 from sordino.engines.duckdb import dialect, entries
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import exact_total
 from sordino.engines.statements import totals as measures
 from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col, lit
@@ -31,7 +32,7 @@ WIDE: Final = (-FARTHEST, FARTHEST - 1, 0)
 """So many steps that 2**13 rows of them leave what doubles hold."""
 
 
-def totals_in_duckdb(cells: dict[str, Any], *totals: Total) -> list[list[int]]:
+def totals_in_duckdb(cells: dict[str, Any], *totals: AbstractTotal) -> list[list[int]]:
     """Return the totals of each group of `g`, in their order."""
     engine = duckdb_engine(threads=2)
     schema = engine.open("rows", pa.table(cells), {})
@@ -41,22 +42,16 @@ def totals_in_duckdb(cells: dict[str, Any], *totals: Total) -> list[list[int]]:
     return [list(row.values())[1:] for row in rows]
 
 
-def exact_totals(cells: dict[str, Any], *totals: Total) -> list[list[int]]:
-    by_group: dict[int, list[int]] = {}
+def exact_totals(cells: dict[str, Any], *totals: AbstractTotal) -> list[list[int]]:
+    by_group: dict[int, list[dict[str, Any]]] = {}
     for group, x in zip(cells["g"].tolist(), cells["x"].tolist(), strict=True):
-        sums = by_group.setdefault(group, [0] * len(totals))
-        for place, total in enumerate(totals):
-            value = total.expression.value({"x": x})
-            if isinstance(value, int):
-                sums[place] += total.factor * value + total.shift
-    held = [
-        [min(max(number, -MOST), MOST) for number in sums] for sums in by_group.values()
-    ]
-    return [sums for _, sums in sorted(zip(by_group, held, strict=True))]
+        by_group.setdefault(group, []).append({"x": x})
+    rows = [by_group[group] for group in sorted(by_group)]
+    return [[exact_total(total, each) for total in totals] for each in rows]
 
 
-def pair(low: int, high: int, exponent: int) -> tuple[Total, ...]:
-    """Return the sums of a mean, those of another way, and the number of values."""
+def pair(low: int, high: int, exponent: int) -> tuple[AbstractTotal, ...]:
+    """Return the sums of a mean, those of another way, what is there and what not."""
     tall = steps(col("x"), low, high, exponent, low)
     step = steps(col("x"), low, high, exponent)
     return (
@@ -65,6 +60,7 @@ def pair(low: int, high: int, exponent: int) -> tuple[Total, ...]:
         Total(step),
         Total(step, 2, -low - high),
         Total(tall, 0, 1),
+        Missing(tall, high - low),
         Total(lit(3), 2, 1),
     )
 
@@ -182,7 +178,9 @@ def _half_of_the_steps(patch: pytest.MonkeyPatch) -> None:
 
 
 def _other_values_counted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(measures, "_values", lambda work, value: measures._rows(work, value))
+    patch.setattr(
+        measures, "_values_of", lambda _, times: measures.Term(times, *measures._ROWS)
+    )
 
 
 def _sums_of_doubles_alone(patch: pytest.MonkeyPatch) -> None:

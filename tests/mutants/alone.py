@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -78,13 +79,21 @@ def draw_prices(tree: Path, seeds: int) -> Drawn:
 
 
 def _print_drawn(seeds: int) -> int:
-    for seed in range(_FIRST, _FIRST + seeds):
+    for name, text in drawn_here(range(_FIRST, _FIRST + seeds)).items():
+        _say(f"{name}\t{text}")
+    return 0
+
+
+def drawn_here(seeds: Iterable[int], kinds: Sequence[str] = ()) -> Drawn:
+    """Draw prices by this tree."""
+    drawn: Drawn = {}
+    for seed in seeds:
         try:
-            for place, (kind, text) in enumerate(prices(rolled(seed))):
-                _say(f"{seed} {place} {kind}\t{text}")
+            for place, (kind, text) in enumerate(prices(rolled(seed), kinds)):
+                drawn[f"{seed} {place} {kind}"] = text
         except Exception as error:  # noqa: BLE001 an error that is planted may raise any
             sys.stderr.write(f"{seed}: {error!r}\n")
-    return 0
+    return drawn
 
 
 def refused_prices(drawn: Drawn) -> int:

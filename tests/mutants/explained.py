@@ -33,6 +33,11 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "count, whole, length, largest = 0, Fraction(0), Fraction(1), Fraction(0)",
     ): "the length is at most the whole, which is 0",
     (
+        "src/sordino/session/tables.py",
+        "if low > greatest + step:",
+        "if low >= greatest + step:",
+    ): "two ranges that touch hold what one does",
+    (
         "src/sordino/plan/plan.py",
         "in_rounds: bool = False",
         "in_rounds: bool = True",

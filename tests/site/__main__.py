@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.site import reference
+from tests.site import reference, theorems
 from tests.site.links import DOCS, ROOT, pages, records, sections
 
 HERE: Final = Path(__file__).parent
@@ -29,6 +29,8 @@ _LOADED: Final = re.compile(
 )
 _MENDED: Final = {
     "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+    '<div id="search-results">': '<h1>Search</h1><div id="search-results">',
     '<aside class="sidebar': '<aside aria-label="Site" class="sidebar',
     '<aside class="toc': '<aside aria-label="This page" class="toc',
 }
@@ -61,6 +63,8 @@ def stage(folder: Path) -> None:
             text = f"---\norphan: true\nnosearch: true\n---\n\n{text}"
         elif page == DOCS / "reference.md":
             text = name_objects(text)
+        elif page == theorems.TABLE:
+            text = theorems.linked(text)
         write(folder / staged(page), lead(text, page, folder) + trees.get(page, ""))
 
 
@@ -75,6 +79,8 @@ def contents(folder: Path) -> dict[Path, str]:
         if own[0] == DOCS / "reference.md":
             listed += object_pages(folder)
         trees[own[0]] = tree(listed)
+    for page, listed in theorem_pages(folder).items():
+        trees[page] = tree(listed)
     return trees
 
 
@@ -87,6 +93,19 @@ def object_pages(folder: Path) -> list[str]:
             place = f"reference/{slug(title)}"
             write(folder / f"{place}.md", reference.page(title, names))
             written.append(f"/{place}")
+    return written
+
+
+def theorem_pages(folder: Path) -> dict[Path, list[str]]:
+    """Write the pages of the theorems, and return where they are, by their proof."""
+    written: dict[Path, list[str]] = {}
+    for theorem in theorems.theorems():
+        proof = theorems.TABLE.with_name(f"{theorem.proof}.md")
+        place = proof.with_stem(theorem.name)
+        text = lead(theorems.page(theorem), place, folder)
+        # the words of a statement are looked for on the page of its proof
+        write(folder / staged(place), f"---\nnosearch: true\n---\n\n{text}")
+        written.setdefault(proof, []).append(f"/{staged(place).with_suffix('')}")
     return written
 
 

@@ -17,17 +17,17 @@ from sordino import errors
 PAGE: Final = Path(__file__).parents[2] / "docs" / "messages.md"
 HEAD: Final = """# Messages
 
-Every refusal has a type, which stands in front of its text: it is the heading
-on this page. Its text names the argument, what was given and what to do next;
-this page says what all texts of a type have in common. A question that is
-refused has read no private row and costs nothing; sections about charged
-answers say so.
+Every refusal has a type, and each type has a section here. Python and notebooks
+show the type in front of the text; the command line shows it in brackets at the
+end. The text names the argument, what was given and what to do next. This page
+says what all texts of a type have in common. A question that is refused has
+read no private row and costs nothing, unless its section says otherwise.
 
-`except sordino.errors.SordinoError` catches all of them. In a notebook a
-refusal shows the line that asked and its text; with `SORDINO_TRACEBACK=1` all
-frames are shown. The codes with which the command line ends are in [the command
-line](cli.md). This page is made of the docstrings by
-`python -m tests.site.messages`.
+`python -m pydoc sordino.errors.InvalidQuery` prints a section without a network.
+`except sordino.errors.SordinoError` catches all of them. In a notebook a refusal
+shows the line that asked and its text; with `SORDINO_TRACEBACK=1` it shows all
+frames. [The command line](cli.md) lists the codes with which commands end. This
+page is made of the docstrings by `python -m tests.site.messages`.
 """
 _TOLD: Final = re.compile(r"\A(.*?)\n\nRemedy: (.*?)(?:\n\n|\Z)", re.DOTALL)
 _SHOWN: Final = re.compile(r"^sordino\.errors\.(\w+: .*)\Z", re.DOTALL | re.MULTILINE)
@@ -55,7 +55,7 @@ def _section(kind: type[Exception]) -> str:
         f"## {kind.__name__}\n",
         f"**Cause.** {_one_line(cause)}\n",
         f"**Remedy.** {_one_line(remedy)}\n",
-        f"Also a `{base}`.\n",
+        f"It is a `{base}`, too.\n",
     ]
     if shown:
         parts.append(f"```text\n{shown[1].rstrip()}\n```\n")

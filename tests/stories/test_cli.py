@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,28 +36,35 @@ EXAMPLES = [
 WHY = "monthly report"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a ledger of two releases, and the answers of its keeper."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    opened = session(tmp_path / "clinic.ledger", LIMIT, who="Ana")
+    place = tmp_path_factory.mktemp("first")
+    opened = session(place / "clinic.ledger", LIMIT, who="Ana")
     opened.ledger.allot("night shift", sd.ApproxDP("0.5", "5e-7"))
     opened.release(QUESTIONS["count"], TENTH, key="2026-11", why=WHY)
-    night = session(tmp_path / "clinic.ledger", analyst="night shift")
+    night = session(place / "clinic.ledger", analyst="night shift")
     night.release_all(QUESTIONS, TENTH, why="\x1b[31m[red]two\nlines")
     opened.ledger.allot("ana", sd.ApproxDP("0.1", 0))
     opened.ledger.close()
     night.ledger.close()
-    (tmp_path / "visits.csv").write_text("patient,days\n1,3\n1,x\n2,8\n")
-    given: Any = {"create": True, "witness": tmp_path / "wards.seen"}
-    with sd.Ledger.at(tmp_path / "wards.ledger", LIMIT, **given) as wards:
-        wards.backup(tmp_path / "wards.backup")
+    (place / "visits.csv").write_text("patient,days\n1,3\n1,x\n2,8\n")
+    given: Any = {"create": True, "witness": place / "wards.seen"}
+    with sd.Ledger.at(place / "wards.ledger", LIMIT, **given) as wards:
+        wards.backup(place / "wards.backup")
         session(wards).release(QUESTIONS["count"], TENTH)
-    (tmp_path / "wards.ledger").unlink()
+    (place / "wards.ledger").unlink()
     (toml,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    (tmp_path / "clinic.toml").write_text(toml, encoding="utf-8")
-    return tmp_path
+    (place / "clinic.toml").write_text(toml, encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def folder(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a copy of that folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return shutil.copytree(first, tmp_path, dirs_exist_ok=True)
 
 
 def ran(*words: str, within: Path) -> subprocess.CompletedProcess[str]:

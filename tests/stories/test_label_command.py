@@ -1,6 +1,8 @@
 """The label of a published file: what it says of itself, and what a ledger confirms."""
 
+import contextlib
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,12 +17,20 @@ FILES = ("published/wards-2026-11.csv", "published/wards-2026-11.parquet")
 LEDGER = ("--ledger", "clinic.ledger")
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which a job has run once."""
+    place = fill_folder(tmp_path_factory.mktemp("released"))
+    with contextlib.chdir(place):
+        logged("wards", "--on", "2026-11-03")
+    return place
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a copy of that folder."""
     monkeypatch.chdir(tmp_path)
-    fill_folder(tmp_path)
-    logged("wards", "--on", "2026-11-03")
-    return tmp_path
+    return shutil.copytree(released, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.mark.parametrize("file", FILES)

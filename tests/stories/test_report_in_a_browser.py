@@ -29,13 +29,14 @@ def ruled_ledger() -> Ledger:
     return ledger_under(text)
 
 
+@sampled(1, 2)
 @for_each("code", ["en", "de", "fr"])
 def test_nothing_is_wrong_with_an_annex(code: str) -> None:
     sight = look_at(ledger_annex(hostile_ledger(), EVIL, code))
     assert sight.problems == ()
 
 
-@sampled(1, 3)
+@sampled(1, 2)
 @for_each("code", ["en", "de", "fr"])
 @for_each("make", [ruled_ledger, plain_ledger, hostile_ledger, weak_ledger])
 def test_nothing_is_wrong_with_a_report(make: Callable[[], Ledger], code: str) -> None:

@@ -48,6 +48,13 @@ source = "visits.csv"
 protects = { id = "patient" }
 columns = { patient = "i64" }
 """
+HASTY: Final = """
+import sys
+from sordino.office.cli.main import main
+from sordino.office.service.listening import HastyProtocol
+HastyProtocol.patience = 4
+main(sys.argv[1:])
+"""
 DYING: Final = """
 import sys, time
 from sordino.session import executor
@@ -123,7 +130,7 @@ def address(place: Place) -> Iterator[str]:
     """Start the one server of this file; at the end it stops, gracefully."""
     folder = place.folder
     credentials = f"--certificate {folder}/clinic.pem --private-key {folder}/clinic.key"
-    server = place.serve(credentials)
+    server = place.serve(credentials, program=("-c", HASTY))
     yield server.address
     server.stop()
     log = (folder / "audit.log").read_text()

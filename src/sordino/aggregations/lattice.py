@@ -75,11 +75,6 @@ def pair_totals(tall: AbstractTree, grid: Lattice) -> tuple[Total, Total]:
     return Total(tall, -1, grid.width), Total(tall)
 
 
-def deviation_total(expression: AbstractExpression, grid: Lattice) -> Total:
-    """Return the sum of 2 k - low - high, of size at most the width."""
-    return Total(height(expression, grid), 2, -grid.width)
-
-
 def middle_total(expression: AbstractExpression, grid: Lattice, finer: int) -> Total:
     """Return the sum of the width times 2**finer, less four times the middle portion.
 
@@ -102,17 +97,6 @@ def triple_totals(
         Total(lift(portion_of(expression, *ends, place, finer))) for place in (0, 1, 2)
     )
     return first, second, third
-
-
-def gap_total(tall: AbstractTree, whole: int) -> Total:
-    """Return a whole for each row whose value is missing."""
-    lost = Expression(tall).is_null()
-    return Total(when(lost).then(1).otherwise(0).tree, whole)
-
-
-def values_total(expression: AbstractExpression, grid: Lattice) -> Total:
-    """Return the number of values that are not missing."""
-    return Total(height(expression, grid), 0, 1)
 
 
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:

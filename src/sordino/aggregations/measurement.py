@@ -97,6 +97,28 @@ class Total(AbstractTotal):
 
 @final
 @dataclass(frozen=True)
+class Missing(AbstractTotal):
+    """`times` for each row of a group in which x is missing.
+
+    All rows less those that a `Total` of the same x adds up, so that no engine looks
+    at x another time.
+    """
+
+    expression: AbstractExpression
+    """x, an i64."""
+    times: int = 1
+
+    def names(self) -> frozenset[str]:
+        return self.expression.names()
+
+    @property
+    def certificate(self) -> Words:
+        cell = {"missing": self.expression.cell}
+        return {"cell": cell, "factor": self.times, "shift": 0}
+
+
+@final
+@dataclass(frozen=True)
 class Distinct(AbstractTotal):
     """How many different values of some columns a group has, none of them missing."""
 

@@ -28,13 +28,10 @@ from sordino.aggregations.lattice import (
     ColumnValues,
     Lattice,
     column_values,
-    deviation_total,
-    gap_total,
     height,
     middle_total,
     pair_totals,
     triple_totals,
-    values_total,
     width_lattice,
 )
 from sordino.aggregations.measurement import (
@@ -42,10 +39,12 @@ from sordino.aggregations.measurement import (
     DividedMeasurement,
     IntegerMeasurement,
     LatticeMeasurement,
+    Missing,
     Total,
     scale_change,
 )
 from sordino.expressions.literals import literal
+from sordino.expressions.tree import AbstractTree
 from sordino.noise.sensitivity import Sensitivity
 
 if TYPE_CHECKING:
@@ -109,9 +108,10 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
     values = column_values(setting, clamped.column, clamped.nulls)
     squared = clamped.degree > 1
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
+    tall = height(values.expression, grid)
     measurements: tuple[AbstractMeasurement, ...] = (
-        values_measurement(setting, values, grid),
-        deviation_measurement(setting, values, grid),
+        values_measurement(setting, values, tall),
+        deviation_measurement(setting, values, tall, grid),
     )
     rest = (_NONE,) * squared
     width = grid.top - grid.bottom
@@ -161,7 +161,7 @@ def _divide_column(
     )
     used = len(totals)
     if not values.complete and _tells_rows(setting, key):
-        totals = (*totals, gap_total(tall, grid.width << finer))
+        totals = (*totals, Missing(tall, grid.width << finer))
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
@@ -204,23 +204,23 @@ def _tells_rows(setting: Setting, key: Hashable) -> bool:
 
 
 def values_measurement(
-    setting: Setting, values: ColumnValues, grid: Lattice
+    setting: Setting, values: ColumnValues, tall: AbstractTree
 ) -> AbstractMeasurement:
     """Return the numbers of values that are not missing."""
     if values.complete:
         return rows_measurement(setting)  # equal numbers are paid for once
-    total = (values_total(values.expression, grid),)
-    return IntegerMeasurement(("values", values.key), setting.counts(), total)
+    key = ("values", values.key)
+    return IntegerMeasurement(key, setting.counts(), (Total(tall, 0, 1),))
 
 
 def deviation_measurement(
-    setting: Setting, values: ColumnValues, grid: Lattice
+    setting: Setting, values: ColumnValues, tall: AbstractTree, grid: Lattice
 ) -> AbstractMeasurement:
     """Return the sums of deviations from the middle: a row adds at most half the width.
 
     In half steps the deviation 2 k - low - high is an integer of size high - low.
     """
-    total = (deviation_total(values.expression, grid),)
+    total = (Total(tall, 2, -grid.width),)
     change = scale_change(setting.rows(), Fraction(grid.width, 2) * grid.unit)
     key = ("deviations", values.key, grid)
     return LatticeMeasurement(key, change, grid.exponent - 1, total)

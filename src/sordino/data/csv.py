@@ -257,7 +257,7 @@ def first_fault(blocks: Iterator[bytes], shape: Shape) -> Fault | None:
         data = rest + block
         size = _whole(data, shape)
         if len(data) - size > LONGEST:
-            return Fault(line + data.count(b"\n", 0, size), _TOO_LONG)
+            return Fault(line, _TOO_LONG)  # a block is shorter: none ended in this
         fault = _fault(data[:size], shape, line)
         if fault is not None:
             return fault

@@ -17,6 +17,7 @@ from sordino.aggregations.measurement import (
     AbstractTotal,
     Distinct,
     Extreme,
+    Missing,
     Total,
 )
 from sordino.data.arrow import freeze_source, table_in_memory, without_rows
@@ -80,6 +81,11 @@ def _total(wanted: Total, rows: list[Row]) -> int:
     return max(-MOST, min(MOST, total))
 
 
+def _missing_rows(wanted: Missing, rows: list[Row]) -> int:
+    lost = sum(wanted.expression.value(row) is None for row in rows)
+    return max(-MOST, min(MOST, wanted.times * lost))
+
+
 def _distinct(wanted: Distinct, rows: list[Row]) -> int:
     complete = (row for row in rows if all(row[n] is not None for n in wanted.columns))
     return len({key_of(row, wanted.columns) for row in complete})
@@ -87,7 +93,7 @@ def _distinct(wanted: Distinct, rows: list[Row]) -> int:
 
 _Count: TypeAlias = Callable[[Any, list[Row]], int]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Count]] = by_kind(
-    AbstractTotal, {Total: _total, Distinct: _distinct}
+    AbstractTotal, {Total: _total, Missing: _missing_rows, Distinct: _distinct}
 )
 
 

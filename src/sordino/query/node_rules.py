@@ -114,7 +114,7 @@ class Lineage:
             self.filters | other.filters,
             self.bounds | other.bounds,
             self.runs_python or other.runs_python,  # either: then it ran below the pair
-            self.is_chosen or other.is_chosen,
+            True,  # by the partners that rows have
             self.made,
         )
 
@@ -207,7 +207,7 @@ def _join(node: Join, below: _Below, _origins: Origins) -> Lineage:
     cells = brought | dict(left.columns) | dict.fromkeys(node.on, met)
     missing = frozenset(right.columns) if node.outer else right.made
     computed = left.made | (missing - left.columns.keys())
-    return replace(both, columns=cells, is_chosen=True, made=computed)
+    return replace(both, columns=cells, made=computed)
 
 
 def _difference(node: Without, below: _Below, _origins: Origins) -> Lineage:

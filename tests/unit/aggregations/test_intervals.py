@@ -412,7 +412,7 @@ KINDS = ["additive", "linear", "quotient", "variance", "stdev"]
 
 
 @pytest.mark.slow
-@sampled(1, 8)
+@sampled(1, 4)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)
 def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
@@ -434,7 +434,7 @@ def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
 
 
 @pytest.mark.slow
-@sampled(1, 10)
+@sampled(1, 6)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)
 def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> None:

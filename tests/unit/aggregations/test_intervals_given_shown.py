@@ -157,7 +157,7 @@ def of_pair(
     return held, widths
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @for_each("mean", [0.5, 0.1])
 @for_each("size", [2, 8, 12, 16, 20, 30, 60])
 def test_means_of_groups_that_showed_themselves_are_held(

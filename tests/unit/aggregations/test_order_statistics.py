@@ -188,7 +188,7 @@ TIGHT: Final[Mapping[str, tuple[Any, float, float]]] = {
 }
 
 
-@sampled(2, 3)
+@sampled(2, 2)
 @for_each("name", TIGHT)
 def test_signed_bounds_are_tight(name: str) -> None:
     """Of both bounds most are the nearest steps, a quarter of a doubling long.

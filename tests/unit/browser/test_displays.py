@@ -80,7 +80,7 @@ SHOWN: Final[dict[str, Callable[[], Any]]] = {
 
 
 @pytest.mark.slow
-@sampled(1, 12)
+@sampled(1, 9)
 @for_each("theme", GROUNDS)
 @for_each("value", SHOWN.values(), ids=SHOWN)
 def test_displays_can_be_read(value: Callable[[], Any], theme: str) -> None:
@@ -121,6 +121,7 @@ def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 4)
 @for_each("release", RELEASES.values(), ids=RELEASES)
 def test_the_label_of_every_release_reads_well(release: Any) -> None:
     assert look_at(release.label().html).problems == ()

@@ -102,7 +102,7 @@ def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@sampled(1, 6)
+@sampled(1, 4)
 @for_each(("plant", "kinds"), PLANTS.values(), ids=PLANTS)
 def test_planted_errors_are_seen(plant: str, kinds: set[str]) -> None:
     assert {problem.kind for problem in look_at(planted(plant)).problems} == kinds

@@ -108,7 +108,7 @@ def test_few_laws_are_given_as_they_are() -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@sampled(2)
+@sampled(2, 2)
 @for_each("depth", [0.0, 4.0, 8.0, 12.0])
 def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> None:
     """Two hundred distinct Gaussians lie above that of their squares, and close."""

@@ -89,7 +89,7 @@ BEYOND: Final = {
 WITHIN: Final = [case for case in CASES if case.name not in BEYOND]
 
 
-@sampled(18)
+@sampled(18, 40)
 @for_each("case", WITHIN, ids=[case.name for case in WITHIN])
 def test_sqlite_agrees(case: Case) -> None:
     told = answered(SQLITE_ENGINE, case, OPENED["sqlite"])
@@ -110,7 +110,7 @@ def test_parts_add_up() -> None:
 HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
 
 
-@sampled(21, 120)
+@sampled(21, 60)
 @for_each("form", HELD, ids=str)
 def test_operations_agree_or_are_refused(form: Form) -> None:
     ask = partial(answer_of_form, form)

@@ -57,7 +57,7 @@ def values_of(engine: AbstractEngine, form: Form) -> Any:
     return comparable_answer(question, engine.answer(question))
 
 
-@sampled(12, 80)
+@sampled(12, 50)
 @for_each("form", FORMS, ids=str)
 def test_operations_mean_the_same_in_a_server(form: Form) -> None:
     """For each operation, with the values at the edges of its types.

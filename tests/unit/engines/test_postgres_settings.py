@@ -1,5 +1,6 @@
 """What others have set or made in a server changes nothing."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -71,7 +72,7 @@ SINCE_16: Final = {"force_parallel_mode": "debug_parallel_query"}
 """Settings that are called something else since PostgreSQL 16."""
 
 
-def role_with(server: Cluster, name: str, settings: dict[str, str]) -> str:
+def role_with(server: Cluster, name: str, settings: Mapping[str, str]) -> str:
     """Make a superuser with settings of its own, and return its address."""
     server.drop_role(name)
     with server.asking() as connection:
@@ -91,18 +92,6 @@ def differing(address: str) -> list[str]:
         told += [verdict(str(form), ask, engine, MemoryEngine())]
     engine.close()
     return [one.name for one in told if not one.conforms]
-
-
-@pytest.mark.slow
-def test_settings_of_a_role_change_nothing() -> None:
-    assert not differing(role_with(cluster(), "odd", ODD))
-
-
-@sampled(1, 1)
-@for_each("name", PLANS)
-@pytest.mark.slow
-def test_plans_change_nothing(name: str) -> None:
-    assert not differing(role_with(cluster(), "planning", PLANS[name]))
 
 
 SHADOWS: Final = (
@@ -130,8 +119,11 @@ OPERATORS: Final = (
 )
 
 
-def haunted(server: Cluster) -> str:
-    """Return the address of a role for which the names of PostgreSQL mean others."""
+def haunted(server: Cluster, settings: Mapping[str, str]) -> str:
+    """Return the address of a role for which the names of PostgreSQL mean others.
+
+    The role has settings of its own besides.
+    """
     made = ["DROP SCHEMA IF EXISTS evil CASCADE", "CREATE SCHEMA evil"]
     language = "IMMUTABLE LANGUAGE SQL AS"
     made += [
@@ -155,13 +147,16 @@ def haunted(server: Cluster) -> str:
         f"CREATE DOMAIN evil.{name} AS bigint" for name in ("text", "date", "regclass")
     ]
     server.run(*made)
-    return role_with(server, "haunted", {"search_path": "evil, pg_catalog, public"})
+    path = {"search_path": "evil, pg_catalog, public"}
+    return role_with(server, "haunted", {**settings, **path})
 
 
+@sampled(1, 1)
+@for_each("name", PLANS)
 @pytest.mark.slow
-def test_names_mean_what_the_server_means() -> None:
+def test_settings_and_names_of_others_change_nothing(name: str) -> None:
     """Functions, operators, types and tables of others hide none of PostgreSQL's."""
-    assert not differing(haunted(cluster()))
+    assert not differing(haunted(cluster(), ODD | PLANS[name]))
 
 
 @pytest.mark.slow
@@ -170,7 +165,7 @@ def test_without_our_path_names_mean_others(monkeypatch: pytest.MonkeyPatch) -> 
     begin = server_module._BEGIN.replace(
         "search_path TO pg_catalog, pg_temp", "search_path TO evil, pg_catalog"
     )
-    address = haunted(cluster())
+    address = haunted(cluster(), {})
     monkeypatch.setattr(server_module, "_BEGIN", begin)
     assert differing(address)
 
@@ -181,7 +176,7 @@ def test_a_table_is_found_by_the_roles_own_path() -> None:
         "DROP TABLE IF EXISTS public.mine", "CREATE TABLE public.mine (x integer)"
     )
     server.run("INSERT INTO public.mine VALUES (1)")
-    source = (haunted(server), "mine")
+    source = (haunted(server, {}), "mine")
     session = sd.Session(
         {"t": sd.PrivateTable(source, protects=sd.AddOneRow())},
         budget=sd.PureDP(1),

@@ -76,7 +76,7 @@ def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
 
 
 @pytest.mark.slow
-@for_each("form", FORMS[often(5, 0) :: often(24, 1)], ids=str)
+@for_each("form", FORMS[often(5, 0) :: often(60, 1)], ids=str)
 def test_the_largest_expressions_can_be_written(form: Form) -> None:
     """Whatever is not refused as too large becomes SQL that DuckDB can read."""
     if schema_result(form) != form.types[0]:

@@ -188,7 +188,7 @@ def test_any_values_agree(topic: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@sampled(4, 60)
+@sampled(4, 30)
 @for_each("form", FORMS, ids=str)
 @settings(max_examples=TENTH)
 @given(data=st.data())
@@ -223,7 +223,7 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
     check(COLUMNS, data.draw(trees(kind, 4)), data.draw(_rows(COLUMNS)))
 
 
-@sampled(17, 60)
+@sampled(17, 30)
 @for_each("form", FORMS, ids=str)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""

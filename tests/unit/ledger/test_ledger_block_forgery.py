@@ -90,6 +90,8 @@ FORGERIES: dict[str, Callable[[History], object]] = {
     "a run below zero": put(6, "blocks", 0, 0, value=-1),
     "a run of truths": put(6, "blocks", 0, 0, value=True),
     "no run": put(6, "blocks", value=[]),
+    "a run of four": lambda history: history[5][1]["blocks"][0].append(ONE),
+    "a run without an amount": put(6, "blocks", 0, 2, value=None),
     "opened twice": again(4),
     "opened elsewhere": put(4, "first", value=1),
     "a month left out": put(4, "blocks", 2, value="2026-03"),

@@ -131,7 +131,7 @@ def _within(
         assert (bound - truth) * side <= loose, f"loose: {bound!r} against {truth!r}"
 
 
-@sampled(31)
+@sampled(31, 130)
 @for_each("row", ROWS, ids=lambda row: f"{row['id']}-{row['mechanism']}")
 def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> None:
     """Delta, epsilon, tpr and advantage are never below the truth, beta never above."""

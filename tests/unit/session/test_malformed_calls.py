@@ -1,9 +1,6 @@
 """Malformed calls are refused with our own errors, read nothing and charge nothing."""
 
-import traceback
 import warnings
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,64 +9,10 @@ import pytest
 
 import sordino as sd
 from sordino.engines.doors import EngineName
-from sordino.errors import InvalidParameter, SordinoError, show
+from sordino.errors import InvalidParameter, SordinoError
 from tests.batches import for_each, sampled
 from tests.effort import often
-from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
-
-LONGEST = 1200
-PACKAGE = Path(sd.__file__).parent
-SPENDING = {"release", "release_all", "partition"}
-
-
-def session(engine: EngineName) -> sd.Session:
-    """Return a session of ids, of rows, and of a public table."""
-    tables = {
-        "t": sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("id")),
-        "r": sd.PrivateTable(ROWS, protects=sd.AddOneRow()),
-        "p": sd.PublicTable({"g": ["a"], "w": [1]}),
-    }
-    return sd.Session(tables, sd.ApproxDP(1000, "0.1"), engine=engine)
-
-
-def _ours(error: BaseException) -> bool:
-    frames = traceback.extract_tb(error.__traceback__)
-    return any(Path(frame.filename).is_relative_to(PACKAGE) for frame in frames)
-
-
-def fault(name: str, call: Callable[[], object]) -> str | None:
-    """Make a call, and return what is wrong with its refusal; None for an answer."""
-    try:
-        show(call())
-    except SordinoError as refusal:
-        length = len(str(refusal))
-        return f"{name}: {length} letters" if length > LONGEST else ""
-    except Hostile:
-        return ""
-    except Exception as error:  # noqa: BLE001 that is what is looked for
-        return f"{name}: {traceback.format_exc(limit=-3)}" if _ours(error) else ""
-    return None
-
-
-def foreign(calls: Calls, count: int) -> list[str]:
-    opened, found = calls.session, []
-    answer = opened._desk.engine.answer
-    reads: list[object] = []
-
-    def reading(question: Any) -> Any:
-        reads.append(question)
-        return answer(question)
-
-    opened._desk.engine.answer = reading  # type: ignore[method-assign]
-    for _ in range(count):
-        name, call = calls.draw()
-        before = len(opened.history()), len(reads)
-        told = fault(name, call)
-        may_spend = told is None and name in SPENDING
-        if (len(opened.history()), len(reads)) != before and not may_spend:
-            found.append(f"{name}: charged or read")
-        found += [told] if told else []
-    return found
+from tests.malformed import BUDGET, COUNT, LONGEST, TABLE, Calls, session, wrong_calls
 
 
 @sampled(1)
@@ -79,7 +22,7 @@ def test_malformed_calls(seed: int, engine: EngineName) -> None:
     """Whatever stands in an argument, what leaves is an answer or a typed refusal."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert foreign(Calls(session(engine), seed), 1200) == []
+        assert wrong_calls(Calls(session(engine), seed), 1200) == []
 
 
 @pytest.mark.slow
@@ -87,7 +30,7 @@ def test_malformed_calls(seed: int, engine: EngineName) -> None:
 def test_many_malformed_calls(engine: EngineName) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert foreign(Calls(session(engine), 7), often(5_000, 15_000)) == []
+        assert wrong_calls(Calls(session(engine), 7), often(5_000, 15_000)) == []
 
 
 def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +47,12 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyError
 
     monkeypatch.setattr("sordino.session.executor.best_purchase", broken)
-    told = " ".join(foreign(calls, 40))
+    told = " ".join(wrong_calls(calls, 40))
     assert "price: " in told
     assert "KeyError" in told
     assert "2000 letters" in told
     monkeypatch.undo()
-    assert "view: charged or read" in foreign(calls, 40)
+    assert "view: charged or read" in wrong_calls(calls, 40)
 
 
 @for_each(

@@ -37,6 +37,11 @@ MONTHS: Final = sd.Blocks(start="2026-01", every="month")
             "must be a whole number",
         ),
         (
+            {"v": sd.PrivateTable({"m": [1]}, sd.AddOneRow(), blocks="m")},
+            sd.Blocks(names=["9223372036854775808"]),
+            "must be a whole number",
+        ),
+        (
             {"v": sd.PrivateTable({"m": ["a"]}, sd.AddOneRow(), blocks="n")},
             MONTHS,
             "no column",
@@ -67,7 +72,9 @@ def test_tables_that_do_not_lie_in_blocks_are_refused(
     assert not path.exists()
 
 
-def test_a_session_of_other_blocks_is_refused(tmp_path: Path) -> None:
+def test_a_session_of_other_blocks_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "a.ledger"
     rows = {"m": ["2026-01"], "n": ["2026-01"]}
 
@@ -77,6 +84,7 @@ def test_a_session_of_other_blocks_is_refused(tmp_path: Path) -> None:
 
     opened("m", MONTHS).close()
     opened("m", None).close()
+    assert caplog.text.count("a new ledger, with nothing spent") == 1
     refused: list[tuple[str | None, sd.Blocks | None]] = [
         ("m", sd.Blocks(start="2026-02", every="month")),
         ("n", MONTHS),

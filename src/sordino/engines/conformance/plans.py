@@ -10,8 +10,15 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 
-from sordino.aggregations.measurement import AbstractTotal, Distinct, Extreme, Total
+from sordino.aggregations.measurement import (
+    AbstractTotal,
+    Distinct,
+    Extreme,
+    Missing,
+    Total,
+)
 from sordino.data.source import sort_values, values_of
+from sordino.expressions.bins import steps
 from sordino.expressions.language import col, lit
 from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.expressions.tree import AbstractExpression
@@ -360,6 +367,16 @@ PLAIN_CASES: Final = (
         "wide sums",
         lambda t: project_to(t["visits"], id=col("id"), n=col("id") * 2**60),
         totals=(Total(col("n")), Total(-col("n") + col("id"))),
+    ),
+    case_about(
+        "missing",
+        itemgetter("visits"),
+        "ward",
+        totals=(
+            Total(lit(1)),
+            *(Missing(steps(col("days"), -2, 9, 0, origin)) for origin in (0, -2)),
+            *(Missing(col("days").cast("i64"), times) for times in (-3, 2**53)),
+        ),
     ),
     whole_case(
         "project",

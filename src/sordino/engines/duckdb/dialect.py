@@ -3,7 +3,7 @@
 Kernel: totals.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, final
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from sqlglot import exp
 from sordino.aggregations.measurement import MOST
 from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
 from sordino.engines.duckdb import bounds, tables
-from sordino.engines.duckdb.entries import ENTRIES, size_of_double
+from sordino.engines.duckdb.entries import ENTRIES, size_of_double, whole_double
 from sordino.engines.duckdb.plans import nested_text
 from sordino.engines.statements import templates
 from sordino.engines.statements.dialect import (
@@ -137,6 +137,13 @@ class DuckDBDialect(AbstractDialect):
         total = templates.as_type(_or_zero(exp.Sum(this=value.this)), "BIGINT")
         return templates.case([(few, total)])
 
+    def name_value(self, value: Sql) -> tuple[Sql, Callable[[Sql], Sql]]:
+        most = size_of_double(value)
+        if most is None:
+            return super().name_value(value)
+        # null as a double or as an i64: the integers that it holds are i64, too
+        return value.this, lambda column: whole_double(column, most)
+
     def sum_of_totals(self, total: Sql) -> Sql:
         return self.exact_sum(templates.as_type(total, "HUGEINT"), 1, 0)
 
@@ -192,9 +199,7 @@ def _date(value: Sql, arrow: pa.DataType) -> Sql:
 
 
 def _time(value: Sql, arrow: pa.DataType) -> Sql:
-    # zoned nanoseconds have no direct cast
-    if arrow.tz is not None:
-        value = templates.as_type_or_null(value, "TIMESTAMPTZ")
+    del arrow  # without a zone: others are read by Arrow (`is_plain`)
     time = templates.as_type_or_null(value, "TIMESTAMP")
     return within_calendar(time, "TIMESTAMP", LAST_MOMENT)
 

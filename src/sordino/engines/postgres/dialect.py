@@ -135,6 +135,14 @@ class PostgresDialect(AbstractDialect):
     def sum_of_totals(self, total: Sql) -> Sql:
         return self.exact_sum(total, 1, 0)
 
+    def missing_rows(self, value: Sql, times: int) -> Sql:
+        # equal counts are taken once: the values beside it are not looked at again
+        there = numeric(exp.Count(this=value))
+        return templates.minus(
+            self.row_count(times),
+            templates.multiplied_by(there, templates.whole(times)),
+        )
+
     def row_count(self, times: int) -> Sql:
         count = numeric(exp.Count(this=exp.Star()))
         return templates.multiplied_by(count, templates.whole(times))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
-from sordino.aggregations.measurement import AbstractTotal, Distinct, Total
+from sordino.aggregations.measurement import AbstractTotal, Distinct, Missing, Total
 from sordino.engines.statements.dialect import AbstractDialect
 from sordino.expressions.schema import Schema, Version
 from sordino.query.node_rules import MOST, NODE_RULES, PlanNames, with_kept_rows
@@ -126,6 +126,7 @@ _ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
     AbstractTotal,
     {
         Total: lambda *_: True,
+        Missing: lambda *_: True,
         Distinct: lambda total, schema, ids: ids <= _versions(schema, total.columns),
     },
 )

@@ -39,6 +39,7 @@ from sordino.engines.statements.templates import (
     Written,
     as_type,
     as_type_or_null,
+    bigint,
     case,
     function,
     letters,
@@ -220,6 +221,21 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         Of i64 values; null adds nothing, and the sum of nothing is 0. Complete values
         are not null in any row.
         """
+
+    def missing_rows(self, value: Sql, times: int) -> Sql:
+        """Return how many i64 values are null, times `times`, in a type that holds it.
+
+        For each row it is null here just where `exact_sum` leaves it out.
+        """
+        is_null = value.copy().is_(exp.null())
+        return self.exact_sum(case([(is_null, bigint(1))]), times, 0)
+
+    def name_value(self, value: Sql) -> tuple[Sql, Callable[[Sql], Sql]]:
+        """Return the part of an i64 value that gets a name, and how to read the value.
+
+        The part is null just where the value is. For dialects that `tells_sums`.
+        """
+        return value, lambda column: column
 
     def place_in_box(
         self, group: Sequence[Sql], keys: pa.Table

@@ -25,7 +25,13 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.aggregations.measurement import MOST, AbstractTotal, Distinct, Total
+from sordino.aggregations.measurement import (
+    MOST,
+    AbstractTotal,
+    Distinct,
+    Missing,
+    Total,
+)
 from sordino.engines.statements.dialect import AbstractDialect
 from sordino.engines.statements.plans import (
     Subquery,
@@ -42,7 +48,11 @@ from sordino.numbers.arrays import as_arrow, as_numpy
 from sordino.query.nodes import Question, by_kind
 
 _FIT: Final = 2**62  # integers up to here are added and multiplied in 64 bits
-Write: TypeAlias = Callable[[Writer, Subquery], Sql]
+Values: TypeAlias = Mapping[int, tuple[Sql, Sql]]
+"""Of expressions, by identity: what has a name, null where there is no value, and the
+value."""
+Write: TypeAlias = Callable[[Writer, Subquery, Values], Sql]
+Told: TypeAlias = tuple[Subquery, Sequence[Sql]]
 
 
 @final
@@ -53,6 +63,7 @@ class Term:
     times: int
     mark: tuple[str, Any]  # what terms share that are the same number
     write: Write
+    of: AbstractExpression | None = None
 
 
 @final
@@ -62,6 +73,7 @@ class Measures:
 
     terms: tuple[list[Term], ...]  # of each total
     writes: Mapping[tuple[str, Any], Write]  # each sum and each count once
+    values: tuple[AbstractExpression, ...]  # each of which something is told, once
 
     @classmethod
     def of(cls, question: Question) -> "Measures":
@@ -72,13 +84,32 @@ class Measures:
             for total in question.totals
         )
         writes = {term.mark: term.write for each in terms for term in each}
+        read = {
+            id(term.of): term.of
+            for each in terms
+            for term in each
+            if term.of is not None
+        }
         # a SELECT of no aggregate has a row for each row, and would tell their number
-        return cls(terms, writes or dict([_ROWS]))
+        return cls(terms, writes or dict([_ROWS]), (*read.values(),))
 
-    def write(self, work: Writer, question: Question, rows: Subquery) -> list[Sql]:
-        """Return the sums and counts, of the rows of a group."""
-        del question
-        return [write(work, rows) for write in self.writes.values()]
+    def write(self, work: Writer, question: Question, rows: Subquery) -> Told:
+        """Return the rows with a name for each value, and the sums and counts of them.
+
+        A value is one of every row, under no condition, so it may be computed below the
+        sums and counts: once, also by a database that runs what is written.
+        """
+        values: dict[int, tuple[Sql, Sql]] = {}
+        if self.values:
+            rendered = (work.render(value, rows.columns) for value in self.values)
+            named, reads = zip(*map(work.dialect.name_value, rendered), strict=True)
+            listed, schema = rows.columns.items(), question.rows.schema
+            rows = work.part(select_from(rows), listed, schema, named)
+            for value, read, column in zip(
+                self.values, reads, rows.further, strict=True
+            ):
+                values[id(value)] = column, read(column.copy())
+        return rows, [write(work, rows, values) for write in self.writes.values()]
 
     def add(self, rows: pa.Table) -> pa.Table | None:
         """Return groups, or places of keys, and totals; None where one is not held."""
@@ -113,46 +144,59 @@ def _terms_of_sum(total: Total, schema: Schema) -> list[Term]:
         constant = expression.value({})
         added = 0 if constant is None else total.factor * constant + total.shift
         return [Term(added, *_ROWS)]
-    mark = id(expression)
-    counted = _ROWS
+
+    def write(work: Writer, rows: Subquery, values: Values) -> Sql:
+        del rows
+        _, value = values[id(expression)]
+        return work.dialect.brief_sum(value)
+
+    summed = Term(total.factor, ("sum", id(expression)), write, expression)
     if expression.column(schema).nullable:
-        counted = ("values", mark), _write_over(expression, _values)
-    summed = (
-        ("sum", mark),
-        _write_over(expression, lambda work, x: work.dialect.brief_sum(x)),
-    )
-    return [Term(total.factor, *summed), Term(total.shift, *counted)]
+        return [summed, _values_of(expression, total.shift)]
+    return [summed, Term(total.shift, *_ROWS)]
+
+
+def _terms_of_missing(total: Missing, schema: Schema) -> list[Term]:
+    del schema
+    # less the very count that a sum of the same value is put together with
+    return [Term(total.times, *_ROWS), _values_of(total.expression, -total.times)]
+
+
+def _values_of(expression: AbstractExpression, times: int) -> Term:
+    def write(work: Writer, rows: Subquery, values: Values) -> Sql:
+        del work, rows
+        column, _ = values[id(expression)]
+        return exp.Count(this=column)
+
+    return Term(times, ("values", id(expression)), write, expression)
 
 
 def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
     del schema
 
-    def write(work: Writer, rows: Subquery) -> Sql:
+    def write(work: Writer, rows: Subquery, values: Values) -> Sql:
+        del values
         columns = [rows.columns[name] for name in total.columns]
         return work.dialect.narrow_total(work.dialect.distinct(columns))
 
     return [Term(1, ("distinct", total.columns), write)]
 
 
-def _write_over(
-    expression: AbstractExpression, form: Callable[[Writer, Sql], Sql]
-) -> Write:
-    return lambda work, rows: form(work, work.render(expression, rows.columns))
-
-
-def _values(work: Writer, value: Sql) -> Sql:
-    del work
-    return exp.Count(this=value)
-
-
-def _rows(work: Writer, rows: Subquery) -> Sql:
-    del work, rows
+def _rows(work: Writer, rows: Subquery, values: Values) -> Sql:
+    del work, rows, values
     return exp.Count(this=exp.Star())
 
 
 _ROWS: Final[tuple[tuple[str, Any], Write]] = ("rows", None), _rows
 _TERMS: Final[Mapping[type[AbstractTotal], Callable[[Any, Schema], list[Term]]]] = (
-    by_kind(AbstractTotal, {Total: _terms_of_sum, Distinct: _terms_of_distinct})
+    by_kind(
+        AbstractTotal,
+        {
+            Total: _terms_of_sum,
+            Missing: _terms_of_missing,
+            Distinct: _terms_of_distinct,
+        },
+    )
 )
 
 
@@ -161,27 +205,29 @@ PLACE: Final = "place"
 PARTS: Final = "parts"
 
 
-Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[Sql]]
-"""What is told of each group: `wide_totals`, `narrow_totals`, or measures."""
+Form: TypeAlias = Callable[[Writer, Question, Subquery], Told]
+"""What is told of each group, and of which rows: `wide_totals`, `narrow_totals`, or
+measures."""
 
 
-def wide_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
+def wide_totals(work: Writer, question: Question, rows: Subquery) -> Told:
     """Return totals that are not held within their limits: they can be added."""
     schema = question.rows.schema
-    return [total_of(work, total, rows, schema) for total in question.totals]
+    return rows, [total_of(work, total, rows, schema) for total in question.totals]
 
 
-def narrow_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
+def narrow_totals(work: Writer, question: Question, rows: Subquery) -> Told:
     """Return totals held within their limits."""
-    return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
+    _, totals = wide_totals(work, question, rows)
+    return rows, list(map(work.dialect.narrow_total, totals))
 
 
 def grouped_rows(
     work: Writer, question: Question, rows: Subquery, form: Form
 ) -> exp.Select:
     """Return the select of groups over the rows of a question, and what is told."""
+    rows, totals = form(work, question, rows)
     by = [rows.columns[name] for name in question.by]
-    totals = form(work, question, rows)
     groups_by = [
         (f"by {name}", value) for name, value in zip(question.by, by, strict=True)
     ]
@@ -242,6 +288,14 @@ def _total(work: Writer, asked_for: Total, rows: Subquery, schema: Schema) -> Sq
     return work.dialect.row_count(added)
 
 
+def _missing_rows(
+    work: Writer, asked_for: Missing, rows: Subquery, schema: Schema
+) -> Sql:
+    del schema
+    value = work.render(asked_for.expression, rows.columns)
+    return work.dialect.missing_rows(value, asked_for.times)
+
+
 def _distinct(work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema) -> Sql:
     del schema
     return work.dialect.distinct([rows.columns[name] for name in asked_for.columns])
@@ -249,7 +303,7 @@ def _distinct(work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema)
 
 _Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], Sql]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
-    AbstractTotal, {Total: _total, Distinct: _distinct}
+    AbstractTotal, {Total: _total, Missing: _missing_rows, Distinct: _distinct}
 )
 
 

@@ -318,7 +318,7 @@ def _run(arguments: Namespace) -> int:
         code = arguments.run(arguments) or code
         sys.stdout.flush()  # a full disk shows here: at exit it would be a traceback
     except SordinoError as error:
-        note(f"sordino: {error}")
+        note(f"sordino: {error} [{type(error).__name__}]")
         return exit_code(error)
     except KeyboardInterrupt:
         note("sordino: interrupted. What was charged is charged once: run it again.")
