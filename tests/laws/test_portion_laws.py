@@ -50,15 +50,15 @@ def kept(engine: Any, rows: pa.Table, per: tuple[str, ...], limit: int) -> list[
 def always_sorted_outside(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sort any digests, in small parts; return of which nodes rows were kept."""
     seen: list[str] = []
-    hand = bounds.Bounds._handed
+    hand = bounds.Truncation._hand_over
 
-    def handed(self: bounds.Bounds, rows: pa.Table, node: Any) -> Any:
+    def handed(self: bounds.Truncation, rows: pa.Table, node: Any) -> Any:
         seen.append(type(node).__name__)
         return hand(self, rows, node)
 
     for name, few in (("LEAST", 1), ("PART", 16), ("CHUNK", 50)):
         monkeypatch.setattr(bounds, name, few)
-    monkeypatch.setattr(bounds.Bounds, "_handed", handed)
+    monkeypatch.setattr(bounds.Truncation, "_hand_over", handed)
     return seen
 
 
@@ -86,7 +86,7 @@ def test_sorted_digests_are_the_rows_of_the_bound(
 
     agree()
     assert not differ(shape, 1, 7, ("id",), 2)
-    assert {*portioned} == {"Made", "Numbered"}
+    assert {*portioned} == {"Made", "KeepNumbered"}
 
 
 WORDS: Final = tuple(
@@ -119,7 +119,7 @@ def test_words_are_put_in_the_order_of_all_their_bits(
 def test_integers_have_keys_of_their_own() -> None:
     """What is mixed can be undone, so that no two integers have one key."""
     ids = np.random.default_rng(1).integers(0, 2**64, 10_000, np.uint64)
-    back = bounds._mixed(ids)
+    back = bounds._mix_bits(ids)
     back ^= back >> np.uint64(32)
     back *= np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
     back ^= back >> np.uint64(32)
@@ -165,7 +165,7 @@ def with_shared_keys() -> bool:
 
 def test_ids_that_share_a_hash_are_bounded_apart(portioned: list[str]) -> None:
     assert not with_shared_keys()
-    assert portioned == ["Numbered"]
+    assert portioned == ["KeepNumbered"]
 
 
 def is_found_out() -> bool:
@@ -218,6 +218,6 @@ def test_the_statement_runs_where_rows_are_not_held(
     monkeypatch.undo()
     monkeypatch.setattr(bounds, "LEAST", 1)
     monkeypatch.setattr(bounds, "MOST", 500)
-    monkeypatch.setattr(bounds.Bounds, "_size", lambda *_: 400)
+    monkeypatch.setattr(bounds.Truncation, "_size", lambda *_: 400)
     assert not differ("light", 1, 300, ("id",), 2)
     assert portioned == []

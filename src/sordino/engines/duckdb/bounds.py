@@ -55,7 +55,7 @@ class Digested(AbstractNode):
 
 @final
 @dataclass(frozen=True)
-class Numbered(AbstractNode):
+class KeepNumbered(AbstractNode):
     """What a bound keeps of rows, by a number for each of those that are alike."""
 
     child: AbstractNode
@@ -66,7 +66,7 @@ class Numbered(AbstractNode):
         return self.bound.describe()
 
 
-def _digested(work: Writer, node: Digested) -> Subquery:
+def _digest_rows(work: Writer, node: Digested) -> Subquery:
     bound = node.bound
     below = work.rows(bound.child)
     carried = bound.child.schema.names
@@ -81,11 +81,14 @@ def _digested(work: Writer, node: Digested) -> Subquery:
     return work.part(select_from(below), pairs, node.schema)
 
 
-def _numbered(work: Writer, node: Numbered) -> Subquery:
+def _number_rows(work: Writer, node: KeepNumbered) -> Subquery:
     return keep_numbered(work, node.bound, work.rows(node.child))
 
 
-RULES: Final[Mapping[type[Any], Rule]] = {Digested: _digested, Numbered: _numbered}
+RULES: Final[Mapping[type[Any], Rule]] = {
+    Digested: _digest_rows,
+    KeepNumbered: _number_rows,
+}
 
 
 LEAST: Final = 2**20  # of fewer rows a second statement costs more than it saves
@@ -104,7 +107,7 @@ _COMPARED: Final = frozenset({"i64", "text", "date", "time", "bool"})
 
 @final
 @dataclass(frozen=True)
-class Bounds:
+class Truncation:
     """Keeps the rows of a bound by sorted digests, where there is room for them."""
 
     read: Callable[[Statement], Generator[pa.RecordBatch]]
@@ -116,18 +119,18 @@ class Bounds:
     def statements(self, recipe: Recipe) -> Generator[Statement]:
         """Yield statements of all rows that are kept, each run before the next."""
         bound = recipe.run.rows
-        held = self._held(bound) if isinstance(bound, KeepRows) else None
-        if held is None:  # nothing was kept
+        streamed = self._read_rows(bound) if isinstance(bound, KeepRows) else None
+        if streamed is None:  # nothing was kept
             yield recipe.run.last
             return
-        kept, unclear = held.ranked()
-        for rows in held.taken(kept, held.bound.schema, CHUNK):
-            yield self._handed(rows, Made(0, held.bound.schema))
+        clear, unclear = streamed.rank()
+        for rows in streamed.pick(clear, streamed.bound.schema, CHUNK):
+            yield self._hand_over(rows, Made(0, streamed.bound.schema))
         if unclear.any():  # all of them at once: an id may have rows anywhere
-            schema = held.bound.child.schema
-            (rows,) = held.taken(unclear, schema, held.count)
-            made = Numbered(Made(0, schema), held.bound, held.bound.schema)
-            yield self._handed(rows, made)
+            schema = streamed.bound.child.schema
+            (rows,) = streamed.pick(unclear, schema, streamed.count)
+            node = KeepNumbered(Made(0, schema), streamed.bound, streamed.bound.schema)
+            yield self._hand_over(rows, node)
 
     def _size(self, bound: KeepRows) -> int:
         """Size that a source states; 0 where its rows may be left out."""
@@ -142,24 +145,27 @@ class Bounds:
             return 0
         return lookup(self.writes.tables, below.table).source.size() or 0
 
-    def _held(self, bound: KeepRows) -> "Held | None":
+    def _read_rows(self, bound: KeepRows) -> "StreamedRows | None":
         """All rows with their digests; None if something stopped them, or no room."""
         size = self._size(bound)
         if not LEAST <= size <= MOST:
             return None
-        held = Held(bound, min(MOST_BITS, max(1, (size // PART).bit_length() - 1)))
+        streamed = StreamedRows(
+            bound, min(MOST_BITS, max(1, (size // PART).bit_length() - 1))
+        )
         batches = self.read(self.writes.rows(_with_digests(bound)))
-        with closing(batches), suppress(OSError, pa.ArrowException, TooLong):
+        taken = 0
+        with closing(batches), suppress(OSError, pa.ArrowException, LongID):
             for batch in batches:
-                held.add(batch)
+                taken += streamed.add(batch)
                 # from the first rows on it is known what all of them will take
-                share = max(1.0, size / max(1, held.count))
-                if held.count > MOST or held.bytes * share > self.room:
+                share = max(1.0, size / max(1, streamed.count))
+                if streamed.count > MOST or taken * share > self.room:
                     return None
-            return held
+            return streamed
         return None  # what stopped them stops the statement, too, which says it
 
-    def _handed(self, rows: pa.Table, node: AbstractNode) -> Statement:
+    def _hand_over(self, rows: pa.Table, node: AbstractNode) -> Statement:
         names = [f"c{place}" for place in range(rows.num_columns)]
         self.hand("m0", rows.rename_columns(names))
         return self.writes.rows(node)
@@ -181,14 +187,14 @@ def _with_digests(bound: KeepRows) -> Digested:
 
 @final
 @dataclass(frozen=True)
-class Piece:
+class SortedBatch:
     """What is sorted of some rows, part by part: words of each row, by their names."""
 
     ends: list[int]  # of each part, after the 0 of the first
     words: dict[str, Words]
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, bound: KeepRows, bits: int) -> "Piece":
+    def of(cls, batch: pa.RecordBatch, bound: KeepRows, bits: int) -> "SortedBatch":
         """Part some rows by the first bits of their keys."""
         names = bound.child.schema.names
         ids = [batch.column(names.index(name)) for name in bound.per]
@@ -196,7 +202,7 @@ class Piece:
         if hashes:
             words = {_KEY: hashes[0].view(np.uint64)} | _words_of_ids(ids)
         else:
-            words = {_KEY: _mixed(as_numpy(ids[0].fill_null(0)).view(np.uint64))}
+            words = {_KEY: _mix_bits(as_numpy(ids[0].fill_null(0)).view(np.uint64))}
         part = (words[_KEY] >> np.uint64(64 - bits)).astype(np.uint16)
         if not hashes and ids[0].null_count:
             # missing is an id, too: alone in a part beside the others
@@ -213,32 +219,34 @@ class Piece:
 
 
 @final
-@dataclass
-class Held:
-    """Rows as they were streamed, and their words in parts of the keys."""
+@dataclass(frozen=True)
+class StreamedRows:
+    """Rows as they came, and their words in parts of the keys."""
 
     bound: KeepRows
     bits: int
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    pieces: list[Piece] = field(default_factory=list)
-    count: int = 0
-    bytes: int = 0
+    pieces: list[SortedBatch] = field(default_factory=list)
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Hold some rows."""
+    @property
+    def count(self) -> int:
+        """Return how many rows they are."""
+        return sum(map(len, self.batches))
+
+    def add(self, batch: pa.RecordBatch) -> int:
+        """Hold some rows, and return how many bytes they take before all are kept."""
         names = list(self.bound.child.schema.names)
-        piece = Piece.of(batch, self.bound, self.bits)
+        piece = SortedBatch.of(batch, self.bound, self.bits)
         piece.words[_PLACE] += np.uint32(self.count)
         rows = pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
         self.pieces.append(piece)
         self.batches.append(rows)
-        self.count += len(batch)
-        # those that are kept are written once more
-        self.bytes += 2 * batch.nbytes + piece.nbytes
+        size: int = 2 * batch.nbytes  # what is kept is written once more
+        return size + piece.nbytes
 
-    def ranked(self) -> tuple[Truths, Truths]:
-        """Tell of each row whether it is kept, and whether its id is not plain."""
-        kept, unclear = np.zeros((2, self.count), np.bool_)
+    def rank(self) -> tuple[Truths, Truths]:
+        """Tell which rows are kept of plain ids, and which are of all others."""
+        clear, unclear = np.zeros((2, self.count), np.bool_)
         for part in self._parts():
             order = _order(part[_KEY], part[_DIGEST], self.bits)
             words = _in_order(part, order)
@@ -247,9 +255,9 @@ class Held:
             np.not_equal(keys[limit:], keys[:-limit], out=first[limit:])
             rows = _not_plain(keys, words)
             unclear[places[rows]] = True
-            kept[places[first & ~rows]] = True
+            clear[places[first & ~rows]] = True
         self.pieces.clear()
-        return kept, unclear
+        return clear, unclear
 
     def _parts(self) -> Iterator[dict[str, Words]]:
         names = {name for piece in self.pieces for name in piece.words}
@@ -266,7 +274,7 @@ class Held:
                     for name in names
                 }
 
-    def taken(self, rows: Truths, schema: Schema, least: int) -> Iterator[pa.Table]:
+    def pick(self, rows: Truths, schema: Schema, least: int) -> Iterator[pa.Table]:
         """Yield some rows, columns of a schema, in tables of so many or more."""
         taken, seen = [], 0
         for batch in self.batches:
@@ -274,7 +282,7 @@ class Held:
             seen += len(batch)
             taken.append(batch.select(list(schema.names)).filter(as_arrow(mask)))
             count = sum(map(len, taken))
-            if count >= least or count > 0 and seen == self.count:
+            if count >= least or (count > 0 and seen == self.count):
                 yield pa.Table.from_batches(taken)
                 taken.clear()
 
@@ -289,7 +297,7 @@ def _in_order(words: dict[str, Words], order: Words) -> dict[str, Words]:
     return {name: _take(word, order) for name, word in words.items()}
 
 
-def _mixed(ids: Words) -> Words:
+def _mix_bits(ids: Words) -> Words:
     """Return keys of integers, one to one, in which the first bits tell them apart."""
     # to add what is shifted by half of all bits can be undone, and to multiply by an
     # odd number, too
@@ -378,7 +386,7 @@ def _words_of_texts(texts: pa.Array) -> list[Words]:
     starts, lengths = ends[:-1].astype(np.int64), np.diff(ends)
     longest = int(lengths.max(initial=0))
     if longest > LONGEST_ID:
-        raise TooLong
+        raise LongID
     bytes_ = np.zeros(ends[-1] + longest + 8, np.uint8)
     bytes_[: ends[-1]] = np.frombuffer(data or b"", np.uint8, ends[-1])
     # a word begins at each byte
@@ -397,5 +405,5 @@ _FIRST_BYTES: Final = np.array(
 
 
 @final
-class TooLong(Exception):
-    """An id is a longer text than is held beside its row."""
+class LongID(Exception):
+    """An id is a longer text than is streamed beside its row."""

@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from sordino.data.source import AbstractSource
 from sordino.engines.doors import Settings
-from sordino.engines.duckdb.bounds import Bounds
+from sordino.engines.duckdb.bounds import Truncation
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.duckdb.plans import (
     INSERT,
@@ -337,7 +337,7 @@ class DuckDB(AbstractDatabase):
             yield from self._run(statement, salt).to_arrow_reader(_MANY)
             self._refuse_other_run(statement.text)
 
-        return Bounds(read, self.hand, writes, self._room() // 2).statements(recipe)
+        return Truncation(read, self.hand, writes, self._room() // 2).statements(recipe)
 
     def _room(self) -> int:
         """Memory that the database may take, in bytes."""
