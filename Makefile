@@ -112,7 +112,7 @@ pythons: $(READY)  ## try the wheel on every Python that pyproject.toml names
 picture: $(READY) $(BROWSER)  ## make the picture of a report that README shows
 	@$(BIN)/python -m tests.browser.front_page
 
-pictures: $(READY)  ## draw the pictures of docs/understand.md
+pictures: $(READY)  ## draw the pictures of ideas
 	@$(BIN)/python -m tests.site.drawings
 
 docs: $(READY) $(SITE)  ## build the site of these pages, with search, in build/site

@@ -146,6 +146,12 @@ def milliseconds_a_price() -> float:
     return milliseconds(lambda: stays.price(FEW_OF_G, APPROX), clock=cpu_clock)
 
 
+def milliseconds_again() -> float:
+    """Return the CPU time of a bounded question that was asked before."""
+    stays, query = session(table(1000), PEOPLE), known(FIVE_OF_ID)
+    return milliseconds(lambda: stays.release(query, APPROX), clock=cpu_clock)
+
+
 def rows(size: int) -> tuple[Row, ...]:
     """Return the rows of queries on a file of some size."""
     million = f"{size:.0e}".replace("+0", "")
@@ -282,6 +288,13 @@ ROWS: tuple[Row, ...] = (
         unit="ms",
         floor=700,
         goal=450,
+    ),
+    Figure(
+        what="count and mean by 1000 known keys, asked again, 1000 rows kept",
+        figure=milliseconds_again,
+        unit="ms",
+        floor=15,
+        goal=5,
     ),
     Figure(
         what="the price of a request for unknown keys, no data read",

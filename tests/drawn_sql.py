@@ -24,6 +24,9 @@ SPREAD: Final = "spread"
 """The name of the column that a variance or its root is in."""
 _NEW_YEAR: Final = "TIMESTAMP '2025-01-01'"
 _PATTERNS: Final = ("b", "^a", "[0-9]+$", "a.b", "^(a|b)+$", r"\s", r"a|[^\s]b")
+_PARTS: Final = ("(a|ab)b?", "([a-z])-?", r"^(-?\d)\.", "(b)$", "a(b)?", "(.)[^a]")
+_MONTH: Final = "'%Y-%m'"
+_LOGARITHM: Final = "LN(CLAMP(j, 1, 9))"
 _ALL: Final = "id, i, j, f, s, b, d, t"
 _FIRST_DAY: Final = "'2025-01-01'"
 TIMES: Final = 3
@@ -98,7 +101,9 @@ def oracle(table: pa.Table) -> duckdb.DuckDBPyConnection:
     connection.register("places", PLACES)
     connection.execute(
         "CREATE MACRO clamp(x, a, b) AS "
-        "CASE WHEN x < a THEN a WHEN x > b THEN b ELSE x END"
+        # NaN counts as missing in an aggregate; for DuckDB it is above all numbers
+        "CASE WHEN isnan(x::DOUBLE) THEN NULL "
+        "WHEN x < a THEN a WHEN x > b THEN b ELSE x END"
     )
     return connection
 
@@ -156,6 +161,7 @@ class Grammar:
             f"{self.one('GREATEST', 'LEAST')}({n}, {self.one('i', 'j')})",
             f"NULLIF({n}, {self.whole(0, 3)})",
             f"-{n}",
+            f"CAST({self.truth(depth - 1)} AS INTEGER)",
         ]
         if not whole:
             forms += [
@@ -200,6 +206,13 @@ class Grammar:
             f"REPEAT({a}, {self.whole(0, 3)})",
             f"SPLIT_PART({a}, {self.one(DASH, LETTER)}, {self.one('1', '2', '-1')})",
             f"SUBSTRING({a}, {self.one('2', '-2')})",
+            f"REGEXP_EXTRACT({a}, '{self.one(*_PATTERNS, *_PARTS)}')",
+            f"REGEXP_EXTRACT({a}, '{self.one(*_PARTS)}', 1)",
+            f"REGEXP_REPLACE({a}, '{self.one(*_PATTERNS, *_PARTS)}', 'xy')",
+            rf"REGEXP_REPLACE({a}, '{self.one(*_PARTS)}', '<\1>')",
+            f"REGEXP_REPLACE({a}, '{self.one(*_PARTS)}', '{self.one('', '-')}', 'g')",
+            f"{self.one('DAYNAME', 'MONTHNAME')}({self.one('d', 't')})",
+            f"STRFTIME({self.one('d, ' + _MONTH, _MONTH + ', t')})",
         )
 
     def moment(self) -> str:
@@ -233,6 +246,7 @@ class Grammar:
             f"{self.text(depth - 1)} {no}LIKE '%a'",
             f"{self.text(depth - 1)} {no}ILIKE '{self.one('A%', '%é', 'a_', 'B')}'",
             f"REGEXP_MATCHES({self.text(depth - 1)}, '{self.one(*_PATTERNS)}')",
+            f"s SIMILAR TO '{self.one('a+', '[a-z]*', 'a|b')}'",
             f"{self.one('i', 'j')} {compared} {self.one('2.5', '-0.5', '3.0', '1.25')}",
             f"{self.one('i', 'j')} {no}IN (1, {self.one('j', '2.5', '3.0', 'i + 1')})",
             self.one("b", "NOT b", "b = TRUE", "d >= '2025-01-06'", "t < '2025-01-02'"),
@@ -261,6 +275,7 @@ class Grammar:
             f"AVG({wide}){kept}",
             f"AVG({wide})",
             f"SUM({number})",
+            f"SUM({self.one('b', 'b::INT', 'EXP(CLAMP(f, 0, 1))', _LOGARITHM)})",
             self.one("SUM(DISTINCT i)", "BOOL_AND(b)", "MAX(s)", "ANY_VALUE(i)"),
         )
 
@@ -338,6 +353,7 @@ class Grammar:
             *("v", "v", "v", "v AS t1", "(SELECT * FROM v) q"),
             self.union(),
             f"(SELECT {_ALL}, {self.number(1)} AS z FROM v WHERE {self.truth(1)}) q",
+            f"(SELECT *, {self.number(1)} AS z FROM v) q",
             "(SELECT id, i + 1 AS i, j, f, UPPER(s) AS s, b, d, t FROM v) q",
             "v JOIN places USING (s)",
             "v LEFT JOIN places USING (s)",

@@ -52,7 +52,7 @@ def users_session() -> Any:
 def refuse_missing() -> None:
     """Skip, loudly, where Spark cannot run."""
     if find_spec("pyspark") is None:
-        _skip("pip install 'sordino[spark]'")
+        _skip("pip install '.[spark]'")
     try:
         cluster.refuse_old_java()
     except EngineUnavailable as missing:

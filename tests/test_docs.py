@@ -80,12 +80,12 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @by_night
 @pytest.mark.slow
-@for_each("tool", ["opendp", "riskcal"])
+@for_each("tool", ["opendp", "pipeline_dp", "riskcal"])
 def test_what_other_tools_answer_is_as_shown(tool: str) -> None:
     """Beside our example stands that of the tool, where `make bench` installs it."""
     if find_spec(tool) is None:
         pytest.skip(f"NO PEER: {tool} is not here, make .venv/.peers")
-    page = ROOT / f"docs/coming-from/{tool}.md"
+    page = ROOT / f"docs/coming-from/{tool.replace('_', '')}.md"
     text = page.read_text(encoding="utf-8")
     session = "\n".join(
         re.findall(r"^```pycon\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)

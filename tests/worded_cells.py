@@ -217,6 +217,18 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "self": _WARD.strip().matches("a+"),
         "pattern": _WARD.matches("a*"),
     },
+    "extract": {
+        "": _WARD.extract("(a)b"),
+        "self": _WARD.strip().extract("(a)b"),
+        "pattern": _WARD.extract("(a)c"),
+        "group": _WARD.extract("(a)b", 1),
+    },
+    "replace_matches": {
+        "": _WARD.replace_matches("a", ""),
+        "self": _WARD.strip().replace_matches("a", ""),
+        "pattern": _WARD.replace_matches("b", ""),
+        "new": _WARD.replace_matches("a", "c"),
+    },
     "like": {
         "": _WARD.like("a%"),
         "self": _WARD.strip().like("a%"),

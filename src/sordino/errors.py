@@ -476,8 +476,11 @@ class MissingDependency(SordinoError, ImportError):
     """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        remedy = f"Install it: pip install 'sordino[{extra}]'."
-        super().__init__(f"{what} needs {package}. {remedy}")
+        # no name of an index: ours is not taken there, and whoever takes it is trusted
+        super().__init__(
+            f"{what} needs {package}. Install the extra {extra}: "
+            f"pip install '.[{extra}]' in a clone, or 'FILE.whl[{extra}]' of a wheel."
+        )
 
 
 def _calling_lines(frames: Sequence[tuple[FrameType, int]]) -> Iterator[str]:

@@ -64,7 +64,7 @@ def refused() -> None:
             call()
         except sd.errors.MissingDependency as error:
             told = str(error)
-        assert f"pip install 'sordino[{extra}]'" in told, (extra, told)
+        assert f"pip install '.[{extra}]'" in told, (extra, told)
 
 
 def commanded(version: str) -> None:

@@ -234,7 +234,7 @@ def moved(
 @for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""
-    assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], often(12, 3)) == {}
+    assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], often(20, 3)) == {}
 
 
 def fooled(path: Path) -> set[str]:

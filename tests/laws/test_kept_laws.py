@@ -4,14 +4,17 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
+from sordino.aggregations.measurement import Distinct, Missing, Total
 from sordino.auditing.dice import Dice
 from sordino.auditing.drawn_queries import draw_query as drawn
 from sordino.auditing.drawn_queries import draw_request as asked
@@ -27,7 +30,10 @@ from sordino.engines.duckdb.session import DuckDB, duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements import cached_rows
+from sordino.engines.statements.scripts import Script
 from sordino.errors import EngineFailure, SordinoError
+from sordino.expressions.bins import steps
+from sordino.expressions.language import lit
 from sordino.expressions.tree import AbstractExpression
 from sordino.query import node_rules
 from sordino.query.nodes import (
@@ -312,6 +318,123 @@ def test_only_so_many_are_kept() -> None:
     assert again == first
     engine.forget()
     assert connection.sql(tables).fetchall() == [(0,)]
+
+
+def close_questions(source: Source, keys: str) -> Iterator[Question]:
+    """Yield questions that differ from the first in one thing each."""
+    days = steps(sd.col("days").tree, 0, 3, 0)
+    totals = (Total(lit(1)), Total(days), Distinct(("cost",)))
+    more = sd.col("days") > 1
+    rows = plans.bound_rows(plans.filter_rows(source, more), ("id",), 3)
+    yield question_of(rows, "ward", totals=totals)
+    for other in (sd.col("days") > 2, sd.col("days") >= 1, sd.col("cost") > 1):
+        below = plans.filter_rows(source, other)
+        yield question_of(plans.bound_rows(below, ("id",), 3), "ward", totals=totals)
+    for limit in (1, 2):
+        below = plans.filter_rows(source, more)
+        yield question_of(
+            plans.bound_rows(below, ("id",), limit), "ward", totals=totals
+        )
+    yield question_of(rows, "id", totals=totals)
+    yield question_of(rows, totals=totals)
+    for total in (Total(days, 2), Total(days, 1, 1), Missing(days), Distinct(("id",))):
+        yield question_of(rows, "ward", totals=(totals[0], total, totals[2]))
+    for listed in (keys, keys[::-1], "xyz"):
+        yield question_of(
+            rows, "ward", totals=totals, keys={"ward": sorted(set(listed))}
+        )
+
+
+def scripts_written(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+    """Return a list to which each question is added whose script is written."""
+    written: list[Question] = []
+    of = Script.of
+
+    def noted(statements: Any, question: Question, asked_for: Question) -> Script:
+        written.append(asked_for)
+        return of(statements, question, asked_for)
+
+    monkeypatch.setattr(Script, "of", noted)
+    return written
+
+
+def told(engine: AbstractEngine, question: Question) -> Any:
+    return comparable_answer(question, engine.answer(question))
+
+
+def test_a_script_is_that_of_its_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that is asked again has its script, and none of those that are close.
+
+    Each is made anew, of other objects; of three keys the third set is another.
+    """
+    engine = duckdb_engine(salt=SALT)
+    source = Source("t", engine.open("t", VISITS, {}))
+    expected = []
+    for question in close_questions(source, "abc"):
+        fresh = duckdb_engine(salt=SALT)
+        fresh.open("t", VISITS, {})
+        expected.append(told(fresh, question))
+    written = scripts_written(monkeypatch)
+    assert [told(engine, one) for one in close_questions(source, "abc")] == expected
+    first = len(written)
+    assert len(expected) - 1 == first  # the same keys in another order are the same
+    again = [told(engine, one) for one in reversed([*close_questions(source, "abc")])]
+    assert again == expected[::-1]
+    # keys of one number take turns
+    assert len(written) <= first + 2
+
+
+def of_wards(engine: Any, make: Any = lambda rows: rows) -> Question:
+    rows = make(Source("t", engine.as_opened("t").schema))
+    return question_of(rows, "ward")
+
+
+def test_no_script_outlives_its_tables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tables that are frozen, opened anew, or forgotten."""
+    written = scripts_written(monkeypatch)
+    path = tmp_path / "t.parquet"
+    pq.write_table(VISITS, path)
+    engine = duckdb_engine(salt=SALT)
+    engine.open("t", path, {})
+    whole = told(engine, of_wards(engine))
+    engine.freeze("t")
+    pq.write_table(VISITS.slice(45), path)
+    assert told(engine, of_wards(engine)) == whole
+    engine.open("t", path, {})
+    assert told(engine, of_wards(engine)) != whole
+    engine.open("t", VISITS, {})
+    assert [told(engine, of_wards(engine)) for _ in range(3)] == [whole] * 3
+    assert len(written) == 4
+    engine.forget()
+    assert told(engine, of_wards(engine)) == whole
+    assert len(written) == 5
+
+
+def test_no_script_outlives_a_function_or_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Functions may change; where there is no place for rows none is looked for."""
+    written = scripts_written(monkeypatch)
+    engine = duckdb_engine(salt=SALT)
+    engine.open("t", VISITS, {})
+    made = of_wards(engine, lambda rows: plans.call_rows(rows, twice, n="i64"))
+    for _ in range(2):
+        engine.answer(made)
+    assert len(written) == 2
+    bounded = of_wards(engine, lambda rows: plans.bound_rows(rows, ("id",), 3))
+    expected = told(engine, bounded)
+    engine.forget()
+    tried: list[str] = []
+
+    def no_place(_: Any, name: str, __: Any) -> bool:
+        tried.append(name)
+        return False
+
+    monkeypatch.setattr(DuckDB, "begin_kept", no_place)
+    assert [told(engine, bounded) for _ in range(3)] == [expected] * 3
+    assert len(tried) == 1  # what has no place is not tried again
 
 
 def test_plans_end_where_rows_are_kept() -> None:

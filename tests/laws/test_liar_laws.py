@@ -216,7 +216,7 @@ def duck() -> SQLEngine:
     return duckdb_engine(salt=SALT, threads=2)
 
 
-@sampled(1, 12)
+@sampled(1, 8)
 @for_each("lie", LIES)
 @for_each("kind", KINDS)
 @for_each("writer", WRITERS)

@@ -5,6 +5,7 @@ Nothing here depends on chance: noise is drawn, but only what it hides is compar
 
 import time
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import sordino as sd
 from sordino.aggregations.measurement import IntegerMeasurement
 from sordino.auditing.loss_meter import (
+    InParts,
     Meter,
     Note,
     RecordingCarrier,
@@ -25,6 +27,7 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.errors import InvalidQuery
 from sordino.losses.loss import Loss
 from sordino.noise.sampling.bits import Bits
+from sordino.session.executor import Desk
 from tests.batches import for_each, sampled
 from tests.effort import often
 
@@ -91,11 +94,6 @@ def _twice(self: IntegerMeasurement, exact: Any) -> Any:
     return exact * 2
 
 
-def _any_order(salt: int) -> Any:
-    del salt
-    return memory.keyed_order(Bits().word(8))
-
-
 def _one_more(rows: Any) -> Callable[..., int]:
     return lambda wanted, given: rows(wanted, given) + len(given) // 2
 
@@ -124,6 +122,31 @@ def test_more_than_is_charged_is_found(name: str) -> None:
         found = meter.measure(tables(more, sd.AddMaxRows(2)), memory_engine(7))
     assert found.is_broken
     assert found.ratio >= 1.5
+
+
+def test_a_charge_that_is_a_millionth_too_small_is_found() -> None:
+    """What is told is exact, so no sample decides how small an error shows."""
+    honest = Desk.charge_of
+    less = sd.PureDP(1 - Fraction(1, 10**6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Desk, "charge_of", lambda *words: honest(*words)._replace(loss=less)
+        )
+        request = T.agg(n=sd.count())
+        meter = Meter.open(tables(ROWS), request, sd.PureDP(1), memory_engine(7))
+        assert meter.measure(tables(MORE), memory_engine(7)).is_broken
+
+
+def test_what_is_lost_in_several_parts_adds_up() -> None:
+    """A unit that has a row in each of two groups is charged for two parts."""
+    unit = sd.AddMaxRowsInMaxGroups("g", 2, 1)
+    more = {name: [*cells, cells[0]] for name, cells in MORE.items()}
+    request = InParts("t", "g", ["a", "zz", "b"], T.agg(n=sd.count()))
+    meter = Meter.open(tables(ROWS, unit), request, sd.PureDP(1), memory_engine(7))
+    lost = meter.measure(tables(more, unit), memory_engine(7))
+    assert lost.charged == sd.PureDP(2)
+    assert len(lost.losses) == 2
+    assert lost.ratio == pytest.approx(1)
 
 
 def test_noise_is_never_off() -> None:

@@ -64,7 +64,7 @@ def test_no_event_beats_the_map(choice: Choice, price: Any) -> None:
     assert overdrawn(choice, price) == []
 
 
-@sampled(1, 3)
+@sampled(1, 2)
 @every_choice
 @for_each("price", PRICES)
 def test_answers_have_the_stated_chances(

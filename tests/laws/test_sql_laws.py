@@ -202,7 +202,16 @@ def tried_in(dialect: str, seed: int, count: int) -> Counter[str]:
     return outcomes
 
 
-_PARTS: Final = ("DOW", "DAYOFWEEK", "/ j", "% j", "AS BIGINT", "LTRIM", "RTRIM")
+_PARTS: Final = (
+    "DOW",
+    "'dow'",
+    "DAYOFWEEK",
+    "/ j",
+    "% j",
+    "AS BIGINT",
+    "LTRIM",
+    "RTRIM",
+)
 OTHERWISE: Final = {
     "postgres": ("/ j", "% j", "AS BIGINT"),
     "spark": (*_PARTS, "SUBSTRING("),

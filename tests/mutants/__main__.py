@@ -106,7 +106,7 @@ class Tally:
     def tried_with(self, copy: Copy, file: str, changed: str, what: str) -> Verdict:
         """Return what the tests say when a file reads so, and print it."""
         given = self.limit
-        found = copy.tried(file, changed, self.room.tests, given)
+        found = copy.tried(file, changed, (file, *self.room.tests), given)
         verdict = Verdict.KILLED if found.killed else Verdict.SURVIVED
         if found.late:
             if self.unchanged is None:

@@ -38,6 +38,16 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "if low >= greatest + step:",
     ): "two ranges that touch hold what one does",
     (
+        "src/sordino/ledger/http_witness.py",
+        "count = min(2 * count, MOST)",
+        "count = max(2 * count, MOST)",
+    ): "the witness gives at most so many, and the rest is asked for next",
+    (
+        "src/sordino/noise/laplace.py",
+        "if ratio > _STEEPEST:",
+        "if ratio >= _STEEPEST:",
+    ): "at 600 itself the attacker may be taken to win always as well",
+    (
         "src/sordino/plan/plan.py",
         "in_rounds: bool = False",
         "in_rounds: bool = True",

@@ -114,6 +114,31 @@ def bounds() -> list[str]:
     ]
 
 
+def limits() -> list[str]:
+    """Visits by how many their patient has, and what a limit of three cuts off."""
+    people = [round(1000 * math.exp(-visits / 3)) for visits in range(1, 11)]
+    rows = [visits * number for visits, number in enumerate(people, 1)]
+    kept = [min(visits, 3) * number for visits, number in enumerate(people, 1)]
+    frame = Frame(0.5, 10.5, 1300)
+    parts = []
+    for visits, (whole, part) in enumerate(zip(rows, kept, strict=True), 1):
+        left, top = frame.x(visits) - 20, frame.y(part)
+        parts += [
+            box("main", left, top, (40, 210 - top)),
+            box("mark", left, frame.y(whole), (40, top - frame.y(whole))),
+            text(frame.x(visits), 230, str(visits), "soft", "middle"),
+        ]
+    lost = 1 - sum(kept) / sum(rows)
+    return [
+        *parts,
+        stroke("line", "60,210 600,210"),
+        text(330, 252, "visits of one patient", "soft", "middle"),
+        text(310, 30, "a limit of 3 visits for each patient"),
+        text(310, 54, f"keeps {1 - lost:.0%} of the rows, and cuts", "soft"),
+        text(310, 78, f"off {lost:.0%}: those at the top", "soft"),
+    ]
+
+
 def noise() -> list[str]:
     """How far noise throws a number: a law, and where 95 of 100 draws lie."""
     law = sd.Laplace(10)
@@ -223,6 +248,7 @@ def attackers() -> list[str]:
 PICTURES: Final[Sequence[Callable[[], list[str]]]] = (
     unit,
     bounds,
+    limits,
     noise,
     thresholds,
     losses,

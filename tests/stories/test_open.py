@@ -126,4 +126,4 @@ def test_what_cannot_be_opened_is_refused(
     for name in ("form.loopback", "service.listening"):
         monkeypatch.delitem(sys.modules, f"sordino.office.{name}", raising=False)
     assert main(["open", str(tmp_path)]) == 1
-    assert "sordino[serve]" in capsys.readouterr().err
+    assert "[serve]" in capsys.readouterr().err

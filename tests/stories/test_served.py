@@ -289,4 +289,4 @@ def test_the_commands_refuse(
     assert main([*serve, "--certificate", "x.pem"]) == 1
     monkeypatch.setitem(sys.modules, "sordino.office.service.listening", None)
     assert main([*serve]) == 1
-    assert "sordino[serve]" in capsys.readouterr().err
+    assert "[serve]" in capsys.readouterr().err

@@ -180,7 +180,7 @@ def test_processes_never_overspend(path: Path, tmp_path: Path, racers: int) -> N
 
 
 @pytest.mark.slow
-@sampled(1, 12)
+@sampled(1, 8)
 @for_each(
     ("key", "point"),
     [("k", point) for point in POINTS] + [(None, point) for point in UNKEYED],

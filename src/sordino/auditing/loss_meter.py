@@ -16,7 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, final
@@ -142,8 +142,8 @@ class PairLoss:
 class Meter:
     """A request that was bought of one database, to be measured against neighbours.
 
-    `request` is a request, margins, or several requests by name that are planned
-    together.
+    `request` is a request, margins, several requests by name that are planned together,
+    or one that is asked of each part of a table.
     """
 
     desk: Desk
@@ -204,28 +204,47 @@ class Meter:
             for pair in zip(first.seen, second.seen, strict=False):
                 losses += pair_losses(*pair)
             breach = _any([breach, max(first.breach, second.breach)])
-        ratio = loss_ratio(losses, breach, self.basket.charged, self.budget)
-        return PairLoss(tuple(losses), breach, self.basket.charged, ratio, why)
+        charged, budget = self.basket.charged, self.basket.budget
+        ratio = loss_ratio(losses, breach, charged, budget)
+        return PairLoss(tuple(losses), breach, charged, ratio, why)
+
+
+@final
+class InParts(NamedTuple):
+    """A request that is asked of each part of a table, by the values of a column."""
+
+    table: str
+    by: str
+    values: list[Any]
+    request: Any
 
 
 @final
 class Basket(NamedTuple):
-    """Purchases of a request, and what all of them are charged together."""
+    """Purchases of a request, what all of them are charged together, and may be."""
 
     purchases: tuple[Any, ...]
     charged: Loss
+    budget: Loss
 
     @staticmethod
     def at(desk: Desk, request: Any, budget: Loss) -> "Basket":
         """Buy at a desk; nothing is charged, and nothing private decides."""
         if isinstance(request, Marginals):
             margins = buy_margins(request, desk.catalog, budget)
-            return Basket((margins,), margins.loss)
+            return Basket((margins,), margins.loss, budget)
         if isinstance(request, Mapping):
             bundle = desk.buy_together(dict(request), budget, None)
-            return Basket(tuple(bundle.charged_purchases.values()), bundle.loss)
+            bought = tuple(bundle.charged_purchases.values())
+            return Basket(bought, bundle.loss, budget)
+        if isinstance(request, InParts):
+            table, by, values, inner = request
+            parts = desk.price_parts(table, by, values, budget, "")
+            each = (replace(desk, catalog=rows) for rows in parts.catalogs.values())
+            bought = tuple(at_part.buy(inner, budget) for at_part in each)
+            return Basket(bought, parts.priced.loss, parts.priced.loss)
         purchase = desk.buy(request, budget)
-        return Basket((purchase,), desk.charge_of(purchase).loss)
+        return Basket((purchase,), desk.charge_of(purchase).loss, budget)
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ import sordino as sd
 from sordino.auditing.black_box import audit
 from sordino.auditing.dice import Dice, seeded_dice
 from sordino.auditing.drawn_queries import AGGREGATIONS, ENDS, draw_query, draw_request
-from sordino.auditing.loss_meter import Meter, PairLoss
+from sordino.auditing.loss_meter import InParts, Meter, PairLoss
 from sordino.auditing.worlds import PRIVATE, Database, DrawnWorld, neighbour, row, world
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
@@ -133,15 +133,17 @@ def measure_worlds(
         if time.monotonic() > until or len(tally.findings) >= _MOST_FINDINGS:
             return
         dice = seeded_dice(seed)
-        trial = draw_trial(dice, tally)
+        trial = draw_trial(dice, tally, (*KINDS, _PARTS))
         if trial is not None:
             _measure(tally, seed, dice, trial, engine)
 
 
-def draw_trial(dice: Dice, tally: SuiteTally) -> Trial | None:
-    """Draw a world and a request; a refusal of ours ends the draw."""
+def draw_trial(
+    dice: Dice, tally: SuiteTally, kinds: "Kinds | None" = None
+) -> Trial | None:
+    """Draw a world and a request of some kinds; a refusal of ours ends the draw."""
     drawn = world(dice)
-    kind, draw = dice.one(KINDS)
+    kind, draw = dice.one(kinds or KINDS)
     budget = dice.one(BUDGETS)()
     try:
         with_tables = drawn.catalog(memory_engine(0), drawn.private)
@@ -286,7 +288,27 @@ def _draw_sql(dice: Dice, catalog: Catalog) -> Any:
     return sql_request(catalog, text, None, options).request
 
 
-KINDS: Final[Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]] = (
+def _draw_parts(dice: Dice, catalog: Catalog) -> Any:
+    """Draw what is asked of each part; what parts there are is drawn, too."""
+    name = dice.one(list(catalog.relations))
+    # a unit that names a column may change several of its parts
+    own = str(getattr(catalog.units[name], "column", ""))
+    by = own if own in {"g", "h"} else dice.one(("g", "h"))
+    pool = ["a", "b", "c", None] if by == "g" else [0, 1, 2, None]
+    ends = dice.one(ENDS)
+    query = sd.table(name)
+    groups = query.group_by(_keys(dice, least=1)) if dice.chance(1, 2) else query
+    request = dice.one((
+        groups.agg(n=sd.count()),
+        groups.agg(s=sd.sum("x", *ends, nulls=0), m=sd.mean("y", *ends, nulls="drop")),
+        groups.agg(m=sd.median("x", *ends, nulls="drop")),
+        query.group_by("h").agg(n=sd.count()),
+    ))
+    return InParts(name, by, dice.several(pool, 1, 4), request)
+
+
+Kinds: TypeAlias = Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]
+KINDS: Final[Kinds] = (
     ("plan", _draw_plain),
     ("plan", _draw_plain),
     ("margins", _draw_margins),
@@ -294,6 +316,7 @@ KINDS: Final[Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]] = (
     ("several together", _draw_several),
     ("sql", _draw_sql),
 )
+_PARTS: Final = ("parts", _draw_parts)
 
 
 @final

@@ -36,7 +36,8 @@ class CellCounts:
 
     rows: int
     read: int
-    unread: int
+    unread: Callable[[], int]
+    """Asked where a value is missing alone: it reads the table once more."""
 
 
 def lost_cells(
@@ -50,11 +51,15 @@ def lost_cells(
     stored = opened.stored[name]
     if objects is not None:
         return _lost_objects(objects, stored)
+    if counts.read == counts.rows:
+        return 0, Counter()
     missing = opened.source.count_missing(stored.place)
-    beyond = counts.rows - missing - counts.read - counts.unread
+    left = counts.rows - missing - counts.read
+    unread = counts.unread() if left else 0
+    beyond = left - unread
     shapes = Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
-    if counts.unread:
-        shapes += _unread_shapes(opened, stored, counts.unread)
+    if unread:
+        shapes += _unread_shapes(opened, stored, unread)
     return missing, shapes
 
 

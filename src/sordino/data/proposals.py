@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -265,8 +266,19 @@ def _best_spelling(
 def _values(cells: list[str], kind: str, spelled: Mapping[str, Any]) -> list[Any]:
     if kind == "bool" and len(cells) == 1 and len(cells[0]) == 1:
         return [None]  # a column of f alone is more likely a code
-    spelling = Csv("", **spelled).spelling
-    return [spelled_value(cell, kind, spelling) for cell in cells]
+    spelling, values, left = Csv("", **spelled).spelling, [], _most_odd(cells)
+    for cell in cells:
+        value = spelled_value(cell, kind, spelling)
+        left -= value is None
+        if left < 0:  # most spellings fit no cell of a column: a few of them tell
+            return [None]
+        values.append(value)
+    return values
+
+
+def _most_odd(cells: Sequence[str]) -> int:
+    """Cells of a column that may be of no type, if it is to be of that type."""
+    return len(cells) - ceil(_MOST_CELLS * len(cells))
 
 
 def _share(values: list[Any]) -> float:

@@ -171,6 +171,8 @@ class Expression(AbstractFluent):
     find = text.find
     like = text.like
     matches = regular.match_all
+    extract = regular.extract
+    replace_matches = regular.replace_matches
     split = text.split_
     starts_with = text.starts_with
     ends_with = text.ends_with

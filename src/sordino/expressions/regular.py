@@ -9,27 +9,37 @@ r"""Regular expressions of one meaning everywhere.
 | `ab`, `a|b`, `(a)` | one after the other, one or the other, a group |
 | `a* a+ a? a{3} a{2,} a{2,5}` | again and again; as often as it takes |
 
-All of a text is matched. There is nothing that looks around, back or at words, no flags
-and no lazy repetition: they mean other things elsewhere, or take longer than a text is.
+There is nothing that looks around, back or at words, no flags and no lazy repetition:
+they mean other things elsewhere, or take longer than a text is.
 
-Each place of a pattern where a code point stands is a state; the places where a text
-can be are carried from letter to letter (Glushkov's construction). So a text of n
-letters takes at most n times the square of the places, whatever the pattern.
+`matches` asks of all of a text. Each place of a pattern where a code point stands is a
+state; the places where a text can be are carried from letter to letter (Glushkov's
+construction). So a text of n letters takes at most n times the square of the places,
+whatever the pattern.
+
+`extract` and `replace_matches` ask which part of a text fits: the first, and of those
+that begin there the one that RE2 and Perl take. An alternative goes before those behind
+it, and one more repetition before none; so the states are carried in that order, with
+the places where groups began and ended (Pike's construction). What is repeated must be
+at least a letter, for of nothing it is not agreed how often it is there. `^` in front
+and `$` behind stand for the ends of the text.
 
 Kernel: totals.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import starmap
-from typing import Any, Final, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from sordino.errors import InvalidParameter
-from sordino.expressions.literals import Fluent, literal
-from sordino.expressions.text import LONGEST_PATTERN, text_facts
+from sordino.expressions.literals import Fluent
+from sordino.expressions.text import bounded_text, size, text_facts
 from sordino.expressions.tree import AbstractTree, Operation, Value, receiver
+from sordino.numbers.arguments import integer
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Code points, as ascending runs from one to another."""
@@ -77,7 +87,16 @@ class Again:
     most: int | None
 
 
-Node: TypeAlias = One | Chain | Either | Again
+@final
+@dataclass(frozen=True)
+class Group:
+    """A part in brackets, by its number: what stood there can be asked for."""
+
+    part: "Node"
+    number: int
+
+
+Node: TypeAlias = One | Chain | Either | Again | Group
 
 
 def all_but(ranges: Ranges) -> Ranges:
@@ -125,20 +144,18 @@ def read_pattern(pattern: str) -> Node:
     >>> read_pattern("ab?")
     Chain(parts=(One(ranges=((97, 97),)), Again(part=One(ranges=((98, 98),)), least=0, most=1)))
     """  # noqa: E501 a tree
-    reader = _Reader(pattern)
-    tree = reader.either()
-    if reader.place < len(pattern):
-        raise reader.refusal("closes a group that is not open", "Write \\) for itself.")
-    return tree
+    return _Reader(pattern).whole()
 
 
 @final
 class _Reader:
     """A place in a pattern that is read from left to right."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, *, numbered: bool = False) -> None:
         self.pattern = pattern
         self.place = 0
+        self.numbered = numbered
+        self.groups = 0
 
     @property
     def next(self) -> str:
@@ -155,6 +172,15 @@ class _Reader:
     def refusal(self, problem: str, remedy: str) -> InvalidParameter:
         read = self.pattern[: self.place + 1]
         return InvalidParameter("pattern", read, problem, remedy)
+
+    def whole(self) -> Node:
+        """Return the tree of all that is written."""
+        tree = self.either()
+        if self.place < len(self.pattern):
+            raise self.refusal(
+                "closes a group that is not open", "Write \\) for itself."
+            )
+        return tree
 
     def either(self) -> Node:
         parts = [self.row()]
@@ -218,12 +244,15 @@ class _Reader:
         return One(((ord(letter), ord(letter)),))
 
     def _group(self) -> Node:
-        if self.take("?") and not self.take(":"):
+        named = not self.take("?")
+        if not named and not self.take(":"):
             raise self.refusal("looks around or sets flags", "Write (...) or (?:...).")
+        self.groups += named
+        number = self.groups
         node = self.either()
         if not self.take(")"):
             raise self.refusal("has a group that is not closed", "Write ) behind it.")
-        return node
+        return Group(node, number) if named and self.numbered else node
 
     def _escape(self) -> Ranges:
         letter = self.take()
@@ -314,6 +343,8 @@ class Automaton:
                 )
             case Again():
                 return self._again(node)
+            case Group():
+                return self.place(node.part)
 
     def _letter(self, ranges: Ranges) -> Part:
         if len(self.ranges) >= MOST_PLACES:  # repetitions multiply
@@ -410,10 +441,13 @@ def _re2(node: Node) -> str:
         case Again():
             most = "" if node.most is None else str(node.most)
             return f"{_group(node.part)}{{{node.least},{most}}}"
+        case Group():
+            return f"({_re2(node.part)})"
 
 
 def _group(node: Node) -> str:
-    return _re2(node) if isinstance(node, One) else f"(?:{_re2(node)})"
+    closed = isinstance(node, (One, Group))
+    return _re2(node) if closed else f"(?:{_re2(node)})"
 
 
 def _run(low: int, high: int) -> str:
@@ -434,7 +468,240 @@ MATCHES: Final = Operation(
     "matches", text_facts("matches", "bool"), _meaning, text=_text
 )
 
-OPERATIONS: Final = (MATCHES,)
+
+@final
+@dataclass(frozen=True)
+class Fork:
+    """Go on at the first of two steps; where that leads nowhere, at the second."""
+
+    first: int
+    second: int
+
+
+@final
+@dataclass(frozen=True)
+class GroupEdge:
+    """Note where a text is: the begin or the end of a group."""
+
+    slot: int
+
+
+Step: TypeAlias = One | Fork | GroupEdge | None
+"""None: a part that fits ends here."""
+Marks: TypeAlias = tuple[int, ...]
+"""Where groups begin and end, -1 for one that is not there; 0 is all that fits."""
+
+
+@final
+@dataclass(frozen=True)
+class PartPattern:
+    """A pattern of a part of a text, with its steps."""
+
+    tree: Node
+    groups: int
+    first: bool
+    """Whether the part begins where the text does."""
+    last: bool
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def of(cls, pattern: str) -> "PartPattern":
+        """Read a pattern, refusing what is not agreed upon."""
+        first, body, last = split_anchors(pattern)
+        reader = _Reader(body, numbered=True)
+        tree = reader.whole()
+        Automaton().place(tree)  # refuses one that is too large
+        steps: list[Step] = [GroupEdge(0)]
+        _add_steps(tree, steps)
+        return cls(tree, reader.groups, first, last, (*steps, GroupEdge(1), None))
+
+    @property
+    def re2(self) -> str:
+        """The pattern as RE2 reads it."""
+        begin, end = "\\A" * self.first, "\\z" * self.last
+        return f"{begin}(?:{_re2(self.tree)}){end}"
+
+    def find(self, text: str, begin: int = 0) -> Marks | None:
+        """Return where the first part is that fits, from a place on."""
+        threads: list[tuple[int, Marks]] = []
+        seen, best = set[int](), None
+        nowhere = (-1,) * (2 * self.groups + 2)
+        for at in range(begin, len(text) + 1):
+            if best is None and (at == 0 or not self.first):
+                threads += self._follow(0, nowhere, at, seen)
+            ended, threads, seen = self._advance(threads, text, at)
+            best = ended or best
+            if not threads and (best is not None or self.first):
+                break
+        return best
+
+    def _advance(
+        self, threads: list[tuple[int, Marks]], text: str, at: int
+    ) -> tuple[Marks | None, list[tuple[int, Marks]], set[int]]:
+        """Return a part that ends at a place, and what goes on before it in order."""
+        further: list[tuple[int, Marks]] = []
+        seen = set[int]()
+        for place, marks in threads:
+            step = self.steps[place]
+            if step is None and (at == len(text) or not self.last):
+                return marks, further, seen  # those behind it come after it
+            if at < len(text) and _fits(step, text[at]):
+                further += self._follow(place + 1, marks, at + 1, seen)
+        return None, further, seen
+
+    def _follow(
+        self, place: int, marks: Marks, at: int, seen: set[int]
+    ) -> Iterator[tuple[int, Marks]]:
+        """Yield the steps that wait for a letter, in order, each one once."""
+        stack = [(place, marks)]
+        while stack:
+            place, marks = stack.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            match self.steps[place]:
+                case Fork(first, second):
+                    stack += [(second, marks), (first, marks)]
+                case GroupEdge(slot):
+                    marks = (*marks[:slot], at, *marks[slot + 1 :])
+                    stack.append((place + 1, marks))
+                case _:
+                    yield place, marks
+
+
+def _fits(step: Step, letter: str) -> bool:
+    return isinstance(step, One) and _holds(step.ranges, ord(letter))
+
+
+def _add_steps(node: Node, steps: list[Step]) -> None:
+    match node:
+        case One():
+            steps.append(node)
+        case Chain():
+            for part in node.parts:
+                _add_steps(part, steps)
+        case Either():
+            _add_either(node.parts, steps)
+        case Group():
+            steps.append(GroupEdge(2 * node.number))
+            _add_steps(node.part, steps)
+            steps.append(GroupEdge(2 * node.number + 1))
+        case Again():
+            _add_again(node, steps)
+
+
+def _add_either(parts: Sequence[Node], steps: list[Step]) -> None:
+    ends = []
+    for part in parts[:-1]:
+        fork = len(steps)
+        steps.append(None)
+        _add_steps(part, steps)
+        ends.append(len(steps))
+        steps.append(None)
+        steps[fork] = Fork(fork + 1, len(steps))
+    _add_steps(parts[-1], steps)
+    for end in ends:
+        steps[end] = Fork(len(steps), len(steps))
+
+
+def _add_again(node: Again, steps: list[Step]) -> None:
+    if not least_letters(node.part):
+        raise InvalidParameter(
+            "pattern",
+            "a repetition of what may be nothing",
+            "has no one meaning where a part of a text is asked for",
+            "Write (a|b)* for (a?b?)*.",
+        )
+    for _ in range(node.least):
+        _add_steps(node.part, steps)
+    if node.most is None:
+        fork = len(steps)
+        steps.append(None)
+        _add_steps(node.part, steps)
+        steps.append(Fork(fork, fork))
+        steps[fork] = Fork(fork + 1, len(steps))
+        return
+    forks = []
+    for _ in range(node.most - node.least):
+        forks.append(len(steps))
+        steps.append(None)
+        _add_steps(node.part, steps)
+    for fork in forks:
+        steps[fork] = Fork(fork + 1, len(steps))
+
+
+def least_letters(node: Node) -> int:
+    """Code points that any text has which fits.
+
+    >>> least_letters(read_pattern("(ab|c)d?e{2}"))
+    3
+    """
+    match node:
+        case One():
+            return 1
+        case Chain():
+            return sum(map(least_letters, node.parts))
+        case Either():
+            return min(map(least_letters, node.parts))
+        case Again():
+            return node.least * least_letters(node.part)
+        case Group():
+            return least_letters(node.part)
+
+
+def split_anchors(pattern: str) -> tuple[bool, str, bool]:
+    r"""Return a pattern without the ends of the text, and whether it had them.
+
+    >>> split_anchors("^a$"), split_anchors(r"a\$")
+    ((True, 'a', True), (False, 'a\\$', False))
+    """
+    first = pattern.startswith("^")
+    bare = pattern.removesuffix("$")
+    last = bare != pattern and not (len(bare) - len(bare.rstrip("\\"))) % 2
+    body = (bare if last else pattern)[first:]
+    if (first or last) and _has_sides(body):
+        raise InvalidParameter(
+            "pattern",
+            pattern,
+            "has ^ or $ beside |, where they belong to one side of it alone",
+            "Put brackets around it: '^(a|b)$'.",
+        )
+    return first, body, last
+
+
+def _has_sides(pattern: str) -> bool:
+    """Whether a | stands outside of brackets."""
+    plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern, flags=re.DOTALL)
+    depth = 0
+    for letter in plain:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "|" and not depth:
+            return True
+    return False
+
+
+part_pattern: Final = lru_cache(maxsize=64)(PartPattern.of)
+
+
+def _extract(text: Value, pattern: str, group: int) -> Value:
+    marks = part_pattern(pattern).find(text)
+    # a group that is not there begins and ends at -1
+    return "" if marks is None else text[marks[2 * group] : marks[2 * group + 1]]
+
+
+def _replace_matches(text: Value, pattern: str, new: str) -> Value:
+    known, pieces, begin = part_pattern(pattern), [], 0
+    while (marks := known.find(text, begin)) is not None:
+        pieces += [text[begin : marks[0]], new]
+        begin = marks[1]
+    return "".join([*pieces, text[begin:]])
+
+
+EXTRACT: Final = Operation("extract", text_facts("extract", "text"), _extract)
+REPLACE_MATCHES: Final = Operation(
+    "replace_matches", text_facts("replace_matches", "text"), _replace_matches
+)
+OPERATIONS: Final = (MATCHES, EXTRACT, REPLACE_MATCHES)
 
 
 def match_all(self: Fluent, pattern: str) -> Fluent:
@@ -447,11 +714,47 @@ def match_all(self: Fluent, pattern: str) -> Fluent:
     >>> code.value({"x": "J45.0"}), code.value({"x": "J45.01"})
     (True, False)
     """
-    given: Any = pattern
-    read = literal(given)
-    if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
+    written = bounded_text(pattern=pattern, least=0)
+    _compiled(written)  # refuses what is no pattern
+    return self.call(MATCHES, self, pattern=written)
+
+
+def extract(self: Fluent, pattern: str, group: int = 0) -> Fluent:
+    r"""Return the first part of the text that fits a pattern, or a group of it.
+
+    The empty text, where none does. `(...)` is a group and `(?:...)` is none; `^` and
+    `$` at the ends of the pattern are the ends of the text.
+
+    >>> from sordino.expressions.language import col
+    >>> chapter = col("x").extract(r"^([A-Z])\d+", 1)
+    >>> chapter.value({"x": "J45.0"}), chapter.value({"x": "none"})
+    ('J', '')
+    """
+    written = bounded_text(pattern=pattern, least=0)
+    number = integer(group=group, least=0, most=part_pattern(written).groups)
+    return self.call(EXTRACT, self, pattern=written, group=int(number))
+
+
+def replace_matches(self: Fluent, pattern: str, new: str) -> Fluent:
+    r"""Return the text with another for each part that fits a pattern, from the left.
+
+    The other is no longer than the shortest part that can fit, so no text grows.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").replace_matches(r"\D", "").value({"x": "+49 30/1234"})
+    '49301234'
+    """
+    written, other = (
+        bounded_text(pattern=pattern, least=0),
+        bounded_text(new=new, least=0),
+    )
+    least = least_letters(part_pattern(written).tree)
+    if not least or size(other) > least:
         raise InvalidParameter(
-            "pattern", given, "must be text of at most 1000 characters", "Shorten it."
+            "new",
+            other,
+            f"must have at most {least} bytes, the letters of the shortest part that "
+            "can fit, and the pattern fits at least one letter",
+            "Write a shorter text, or + for * in the pattern.",
         )
-    _compiled(read.constant)  # refuses what is no pattern
-    return self.call(MATCHES, self, pattern=read.constant)
+    return self.call(REPLACE_MATCHES, self, pattern=written, new=other)

@@ -295,7 +295,7 @@ def piece(self: Fluent, separator: str, place: int) -> Fluent:
     >>> second.value({"x": "a-b"}), second.value({"x": "a"}), last.value({"x": "a-b"})
     ('b', '', 'b')
     """
-    read = _bounded_text(separator=separator)
+    read = bounded_text(separator=separator)
     at = _validate.integer(place=place, least=-_FARTHEST, most=_FARTHEST)
     if not at:
         raise InvalidParameter(
@@ -364,7 +364,7 @@ def strip(self: Fluent, letters: str | None = None) -> Fluent:
     """
     if letters is None:
         return self.call(STRIP, self)
-    return self.call(STRIP, self, letters=_bounded_text(letters=letters))
+    return self.call(STRIP, self, letters=bounded_text(letters=letters))
 
 
 def strip_start(self: Fluent, letters: str = BLANKS) -> Fluent:
@@ -374,7 +374,7 @@ def strip_start(self: Fluent, letters: str = BLANKS) -> Fluent:
     >>> col("x").strip_start().value({"x": " a "})
     'a '
     """
-    return self.call(STRIP_START, self, letters=_bounded_text(letters=letters))
+    return self.call(STRIP_START, self, letters=bounded_text(letters=letters))
 
 
 def strip_end(self: Fluent, letters: str = BLANKS) -> Fluent:
@@ -384,15 +384,18 @@ def strip_end(self: Fluent, letters: str = BLANKS) -> Fluent:
     >>> col("x").strip_end("0").value({"x": "100"})
     '1'
     """
-    return self.call(STRIP_END, self, letters=_bounded_text(letters=letters))
+    return self.call(STRIP_END, self, letters=bounded_text(letters=letters))
 
 
-def _bounded_text(**argument: Any) -> str:
+def bounded_text(*, least: int = 1, **argument: Any) -> str:
+    """Text that an operation is given, neither too short nor too long."""
     ((name, given),) = argument.items()
     read = literal(given)
-    if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
+    if read.type != "text" or not least <= len(read.constant) <= LONGEST_PATTERN:
+        size_ = "1 to" if least else "at most"
+        remedy = f'Try {name}=" ".' if least else "Shorten it."
         raise InvalidParameter(
-            name, given, "must be text of 1 to 1000 characters", f'Try {name}=" ".'
+            name, given, f"must be text of {size_} 1000 characters", remedy
         )
     return str(read.constant)
 
@@ -500,11 +503,7 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
     >>> col("x").like("100!%", escape="!").value({"x": "100%"})
     True
     """
-    read = literal(pattern)
-    if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
-        raise InvalidParameter(
-            "pattern", pattern, "must be text of at most 1000 characters", "Shorten it."
-        )
+    written = bounded_text(pattern=pattern, least=0)
     given: Any = escape
     if given is not None and (not isinstance(given, str) or len(given) != 1):
         raise InvalidParameter(
@@ -513,7 +512,7 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
             "must be one character",
             "Try escape='!', or leave it out.",
         )
-    return self.call(LIKE, self, pattern=_settled(pattern, escape))
+    return self.call(LIKE, self, pattern=_settled(written, escape))
 
 
 def _settled(pattern: str, escape: str | None) -> str:
@@ -629,7 +628,7 @@ def split_(self: Fluent, separator: str) -> Fluent:
     >>> col("x").split(";").value({"x": "a;;b"}), col("x").split(";").value({"x": ""})
     (['a', '', 'b'], [''])
     """
-    return self.call(SPLIT, self, separator=_bounded_text(separator=separator))
+    return self.call(SPLIT, self, separator=bounded_text(separator=separator))
 
 
 OPERATIONS: Final = (

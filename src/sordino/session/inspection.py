@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -19,12 +20,11 @@ from sordino.engines.doors import Settings, engine_named, engine_of_sources
 from sordino.engines.failures import run_guarded
 from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import InvalidParameter
-from sordino.expressions.language import col
+from sordino.expressions.language import col, when
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Column, Schema
 from sordino.query.nodes import (
     AbstractNode,
-    Filter,
     Gathered,
     Question,
     Source,
@@ -278,10 +278,11 @@ def _inspect(
     limits: tuple[AbstractConstraint, ...],
 ) -> Inspection:
     relation = catalog.relation(_TABLE)
-    rows = _number(catalog, Source(_TABLE, relation.schema))
+    rows, *read = _count_cells(catalog, Source(_TABLE, relation.schema), opened.stored)
     columns = []
-    for name, column in opened.stored.items():
-        lost = lost_cells(source, opened, name, _cell_counts(catalog, name, rows))
+    for (name, column), there in zip(opened.stored.items(), read, strict=True):
+        unread = partial(_count_unread, catalog, name)
+        lost = lost_cells(source, opened, name, CellCounts(rows, there, unread))
         columns.append(InspectedColumn.of(name, column.kind, *lost))
     undeclared, unusable = _columns_without_type(opened)
     ids = relation.ids
@@ -290,13 +291,20 @@ def _inspect(
     return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
 
 
-def _cell_counts(catalog: Catalog, name: str, rows: int) -> CellCounts:
-    table = Source(_TABLE, catalog.relation(_TABLE).schema)
-    there = Filter(table, ~col(name).is_null(), table.schema)
-    unread = 0
-    if name in catalog.engine.lossy(_TABLE):
-        unread = _number(catalog, Unreadable(_TABLE, name, Schema(())))
-    return CellCounts(rows, _number(catalog, there), unread)
+def _count_cells(
+    catalog: Catalog, table: Source, names: Iterable[str]
+) -> Iterator[int]:
+    """Yield how many rows there are, and values of each column: in one scan."""
+    there = (when(col(name).is_null()).then(0).otherwise(1).tree for name in names)
+    totals = (*_EACH, *map(Total, there))
+    counted = catalog.engine.answer(Question(table, (), totals))
+    yield from (column[0].as_py() for column in counted.columns)
+
+
+def _count_unread(catalog: Catalog, name: str) -> int:
+    if name not in catalog.engine.lossy(_TABLE):
+        return 0
+    return _number(catalog, Unreadable(_TABLE, name, Schema(())))
 
 
 def _columns_without_type(

@@ -140,12 +140,17 @@ def test_transform_errors_are_within_their_bound() -> None:
         transform.Factor(w, n, 0.0)
         for w, n in zip(weights, (1, 1, 1, 2, 3, 7), strict=True)
     ]
-    exact = np.array([Fraction(1)], dtype=object)
+    unit = 2**90  # of which each mass is a multiple
+    products, whole = np.array([1], dtype=object), 1
     for factor in factors:
+        multiples = [Fraction(float(m)) * unit for m in factor.masses]
+        assert {one.denominator for one in multiples} == {1}
         for _ in range(factor.times):
-            exact = np.convolve(exact, [Fraction(float(m)) for m in factor.masses])
+            products = np.convolve(products, [one.numerator for one in multiples])
+            whole *= unit
+    exact = np.array([float(Fraction(one, whole)) for one in products])
     found = transform.convolve(factors, 0, 1024)
-    off = np.abs(found.masses[: len(exact)] - exact.astype(float))
+    off = np.abs(found.masses[: len(exact)] - exact)
     assert off.max() <= found.error
     assert found.error < 1e-12
 

@@ -33,12 +33,6 @@ from tests.batches import for_each
 
 PRIVATE = "a private value"
 ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
-BELIEVING = {
-    "filter_pushdown",
-    "join_filter_pushdown",
-    "statistics_propagation",
-    "top_n",
-}
 FIXED = str(EngineFailure())
 
 

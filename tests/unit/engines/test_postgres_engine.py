@@ -69,6 +69,10 @@ def test_operations_mean_the_same_in_a_server(form: Form) -> None:
         with pytest.raises(InvalidQuery, match="cannot compute modulo of f64"):
             values_of(ENGINE(), form)
         return
+    if form.name.startswith(("extract", "replace_matches")):
+        with pytest.raises(InvalidQuery, match="takes the longest, not the first"):
+            values_of(ENGINE(), form)
+        return
     # no text of a server has U+0000, so a pattern that allows it means the same
     lacking = not form.name.startswith("matches") and re.search(
         r"mark|is_in text|\x00|split '\\x00'", form.name

@@ -63,7 +63,7 @@ def test_a_connection_that_is_lost_at_each_step() -> None:
     source = table_named(server, "stepping")
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("x"))
     steps = (
-        outcome_of(table, end_at, server) for end_at in itertools.count(1, often(2, 1))
+        outcome_of(table, end_at, server) for end_at in itertools.count(1, often(3, 1))
     )
     told = set(itertools.takewhile(lambda outcome: outcome is not None, steps))
     assert told == {EngineUnavailable, EngineFailure, sd.Session}

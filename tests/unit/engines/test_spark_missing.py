@@ -83,7 +83,7 @@ def test_another_spark_is_told(running: str) -> None:
 
 def test_a_missing_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doors, "find_spec", lambda _: None)
-    with pytest.raises(MissingDependency, match=r"'sordino\[spark\]'"):
+    with pytest.raises(MissingDependency, match="the extra spark"):
         doors.engine_named("spark", Settings())
 
 

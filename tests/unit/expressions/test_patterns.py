@@ -7,7 +7,9 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino.errors import InvalidParameter
 from sordino.expressions.language import col
+from sordino.expressions.regular import least_letters, read_pattern
 from tests.batches import for_each
 
 LETTERS = st.text("ab%_\\", max_size=9)
@@ -49,6 +51,7 @@ _ATOMS: Final = (
     *("a", "b", ".", "[ab]", "[^a]", "é"),
     *(r"\d", r"\W", r"\.", r"[\]x-]", r"[a-c\s]"),
 )
+_FLAGS: Final = re.DOTALL | re.ASCII
 _TIMES: Final = ("", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}")
 
 
@@ -73,6 +76,31 @@ def test_a_pattern_means_what_python_says(seed: int) -> None:
         assert found == (theirs.fullmatch(text) is not None), (pattern, text)
 
 
+@for_each("seed", range(150))
+def test_the_part_that_fits_is_that_of_python(seed: int) -> None:
+    """For any drawn pattern: the first part, each group of it, and all parts."""
+    dice = random.Random(seed)
+    ends = dice.choice(["^", ""]), dice.choice(["$", ""])
+    body = f"({drawn(dice, 3)})({dice.choice(_ATOMS)}|b)?"
+    theirs = re.compile(ends[0] + body + ends[1].replace("$", r"\Z"), _FLAGS)
+    try:
+        ours = [
+            col("x").extract("".join((ends[0], body, ends[1])), n) for n in range(3)
+        ]
+    except InvalidParameter:  # of nothing, again and again: tests/refused has it
+        return
+    texts = ["".join(dice.choice("ab.1é]x c") for _ in range(9)) for _ in range(20)]
+    for text in texts:
+        found = theirs.search(text)
+        told = [(found and found[n]) or "" for n in range(3)]
+        assert [one.value({"x": text}) for one in ours] == told, (body, text)
+    if least_letters(read_pattern(body)):
+        made = col("x").replace_matches("".join((ends[0], body, ends[1])), "-")
+        for text in texts:
+            assert made.value({"x": text}) == theirs.sub("-", text), (body, text)
+
+
 def test_no_pattern_takes_long() -> None:
     """A pattern at which going back would take a lifetime."""
+    assert not col("x").extract("(?:a|aa)+b").value({"x": "a" * 2000})
     assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False

@@ -238,11 +238,11 @@ def test_every_act_of_the_disk_may_fail(
     """Opening, charging, storing: the k-th act of the disk fails, for every k.
 
     An act fails before it has an effect, half done, or after it. The refusal is typed,
-    and the file keeps its promise. By day every other k: the odd ones of a disk that
-    fails once, the even ones of one that fails for ever.
+    and the file keeps its promise. By day each k has some of these ways.
     """
     wrong: Counter[str] = Counter()
-    for k in range(often(1 + sticky, 1), 1000, often(2, 1)):
+    first = 1 + (2 * sticky + ("before", "half", "after").index(how)) % often(4, 1)
+    for k in range(first, 1000, often(4, 1)):
         path, told = folder / f"{k}.ledger", folder / f"{k}.told"
         witness = folder / f"{k}.witness" if witnessed else None
         Ledger.at(path, LIMIT, create=True, witness=witness).close()

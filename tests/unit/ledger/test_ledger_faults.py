@@ -92,7 +92,7 @@ def test_a_service_on_a_disk_that_fails(
     witnessed: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
     """The k-th act of one kind fails: typed errors, and every promise holds."""
-    for k in range(1, 1000, often(8, 1)):
+    for k in range(1, 1000, often(13, 1)):
         path, witness = prepared(folder, k, witnessed=witnessed)
         failing = Failing(k, "half", sticky, frozenset({act}))
         given: list[Given] = []
@@ -114,14 +114,14 @@ def test_a_service_that_dies_at_every_act(
 ) -> None:
     """A SIGKILL before, in or after the k-th write or fsync; what was told stands."""
     deaths = 0
-    for k in range(1, 1000, often(8, 1)):
+    for k in range(1, 1000, often(13, 1)):
         path, witness = prepared(folder, k, witnessed=witnessed)
         given, alive = _until_death(path, witness, k, effect)
         check(path, witness, given)
         deaths += not alive
         if alive:
             break
-    assert deaths > often(3, 30)
+    assert deaths > often(2, 30)
 
 
 def _until_death(

@@ -258,7 +258,7 @@ def measured(seed: int, patch: pytest.MonkeyPatch, folder: Path) -> Iterator[flo
     except SordinoError:
         return
     meter = Meter.open(rows, trial.request, budget, memory_engine(trial.salt))
-    vars(meter)["basket"] = Basket(tuple(bought), session.spent)
+    vars(meter)["basket"] = Basket(tuple(bought), session.spent, budget)
     for _ in range(3):
         other = trial.world.tables(neighbour(dice, trial.world))
         try:

@@ -419,6 +419,32 @@ TEXTS: Final = (
             *("[\x00-\x1f]|a\x00b", r"[\]\-x]*", "(|a)(b|)c?", "👩.*", r"\.?\D*"),
         )
     ),
+    *(
+        Form(f"extract {part} {at}", ("text",), lambda a, p=part, n=at: a.extract(p, n))
+        for part, at in (
+            *(
+                ("", 0),
+                ("a|ab", 0),
+                ("(.)(.)?", 2),
+                (r"(\d+)-(\d\d)", 1),
+                ("(é|ß)$", 1),
+            ),
+            *(("^([^-]*)-", 1), ("[\x00-\x1f]|👩.", 0), ("(?:(a)|b){2,3}", 1)),
+        )
+    ),
+    *(
+        Form(
+            f"replace_matches {part}",
+            ("text",),
+            lambda a, p=part, n=new: a.replace_matches(p, n),
+        )
+        for part, new in (
+            (r"\D", ""),
+            ("a|ab", "\\"),
+            (r"^\s+", " "),
+            ("[^a]{2}$", "é"),
+        )
+    ),
     Form("concat", _SHORT, lambda a, b: a.concat(b, "'", a)),
     Form("strip", ("text",), lambda a: a.strip()),
     Form("strip letters", ("text",), lambda a: a.strip("a0\u00a0-'")),

@@ -329,6 +329,20 @@ def _matches(to: Written) -> Sql:
     return templates.function("regexp_full_match", to[0], pattern)
 
 
+def _extract(to: Written) -> Sql:
+    pattern = to.bind(regular.part_pattern(to.options["pattern"]).re2, "text")
+    group = templates.whole(to.options["group"])
+    return templates.function("regexp_extract", to[0], pattern, group)
+
+
+def _replace_matches(to: Written) -> Sql:
+    pattern = to.bind(regular.part_pattern(to.options["pattern"]).re2, "text")
+    new = to.bind(to.options["new"].replace("\\", "\\\\"), "text")
+    return templates.function(
+        "regexp_replace", to[0], pattern, new, templates.letters("g")
+    )
+
+
 def _split_part(to: Written) -> Sql:
     return templates.function(
         "string_split", to[0], to.bind(to.options["separator"], "text")
@@ -734,6 +748,8 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.FIND: _find,
     patterns.LIKE: _is_like,
     regular.MATCHES: _matches,
+    regular.EXTRACT: _extract,
+    regular.REPLACE_MATCHES: _replace_matches,
     pieces_of_text.SPLIT: _split_part,
     casts.STRFTIME: _format,
     text.STARTS_WITH: _function_entry("starts_with"),

@@ -40,7 +40,11 @@ class PostgresDialect(AbstractDialect):
     entries: ClassVar = ENTRIES
     absent: ClassVar = {
         "modulo of f64": "it has no remainder of doubles; a - (a // b) * b is that, "
-        "but for rounding"
+        "but for rounding",
+        **dict.fromkeys(
+            ("extract", "replace_matches"),
+            "of the parts that fit it takes the longest, not the first",
+        ),
     }
     unheld = frozenset({NUL})
 

@@ -67,7 +67,15 @@ from sordino.expressions import text as patterns
 from sordino.expressions import text as pieces_of_text
 from sordino.expressions.arithmetic import least_multiple
 from sordino.expressions.casts import ISO_DATE, YEAR, Layout, Spelling
-from sordino.expressions.regular import Again, Chain, Either, Node, One, read_pattern
+from sordino.expressions.regular import (
+    Again,
+    Chain,
+    Either,
+    Group,
+    Node,
+    One,
+    read_pattern,
+)
 from sordino.expressions.text import BLANKS, RUNS, changed_letters
 from sordino.expressions.tree import Operation
 
@@ -752,6 +760,8 @@ def _are(node: Node) -> str:
         case Again():
             most = "" if node.most is None else str(node.most)
             return f"(?:{_are(node.part)}){{{node.least},{most}}}"
+        case Group():
+            return _are(node.part)
 
 
 def _like(to: Written) -> Sql:

@@ -131,7 +131,7 @@ def refuse_old_pyspark(installed: str) -> None:
     if int(installed.partition(".")[0]) < _OLDEST:
         raise EngineUnavailable(
             f"PySpark {installed} is installed, and {_OLDEST} or later is needed: "
-            "pip install 'sordino[spark]'",
+            "pip install 'pyspark>=4,<5'",
             lasts=True,
         )
 

@@ -112,7 +112,10 @@ class SparkDialect(AbstractDialect):
     rules: ClassVar = {KeepRows: keep_by_two_sorts}
     tells_sums = True
     absent: ClassVar = {
-        "matches": "its regular expressions go back, so that one text can hold it up",
+        **dict.fromkeys(
+            ("matches", "extract", "replace_matches"),
+            "its regular expressions go back, so that one text can hold it up",
+        ),
         "normalize": "it has no such function",
     }
 

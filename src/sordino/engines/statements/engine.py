@@ -32,7 +32,7 @@ from sordino.engines.statements.database import (
     Trial,
 )
 from sordino.engines.statements.dialect import AbstractDialect
-from sordino.engines.statements.scripts import Recipe, Run, Script
+from sordino.engines.statements.scripts import Recipe, Run, Script, WrittenScripts
 from sordino.engines.statements.spreads import AbstractSpread, PartTask
 from sordino.engines.statements.statements import (
     Reading,
@@ -75,6 +75,7 @@ class SQLEngine(AbstractEngine):
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
         self._kept = KeptTables()
+        self._scripts = WrittenScripts()
         self._lock = threading.RLock()
         self._busy = False
         self._closed = False
@@ -91,12 +92,14 @@ class SQLEngine(AbstractEngine):
             self._tables.clear()
             self._frozen.clear()
             self._kept = KeptTables()
+            self._scripts = WrittenScripts()
             self._database.close()
             self._room.close()
 
     def forget(self) -> None:
         with self._lock:
             self._refuse_busy()
+            self._scripts = WrittenScripts()
             if self._kept.names:
                 self._destroy(self._kept.names)
 
@@ -107,6 +110,7 @@ class SQLEngine(AbstractEngine):
             self._kept = KeptTables()  # rows and rehearsals are of the old tables
             self._database.admit(opened.source)
             self._tables[table] = opened
+            self._scripts = WrittenScripts()  # last: none of old tables is among them
         return opened.schema
 
     def freeze(self, table: str) -> None:
@@ -115,6 +119,7 @@ class SQLEngine(AbstractEngine):
             rows = run_uncharged(lambda: self._copy(table, opened.schema))
             self._frozen[table] = rows
             self._tables[table] = freeze_source(opened, rows)
+            self._scripts = WrittenScripts()
 
     def as_opened(self, table: str) -> Opened:
         """Return a table as it was opened, for its curator."""
@@ -174,8 +179,13 @@ class SQLEngine(AbstractEngine):
         return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
     def _script(self, question: Question) -> Script:
-        bounded = self._kept.use_kept_rows(question)
-        return Script.of(self._statements(), bounded, question)
+        scripts, places = self._scripts, self._kept  # before the tables are read
+
+        def write() -> Script:
+            bounded = places.use_kept_rows(question)
+            return Script.of(self._statements(), bounded, question)
+
+        return scripts.script(question, write)
 
     def _copy(self, table: str, schema: Schema) -> pa.Table:
         if not schema.names:
@@ -235,6 +245,7 @@ class SQLEngine(AbstractEngine):
             # outside of the handler: the failure that is given up may quote a cell
             for leaf in script.kept:
                 self._kept.give_up(leaf.name)
+                self._scripts = WrittenScripts()
                 self._destroy([leaf.name])
             return self._try(script.without_kept(self._statements()), last)
 

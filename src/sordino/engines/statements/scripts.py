@@ -6,19 +6,20 @@ run reads nothing of anybody, so what goes wrong in it is public.
 Kernel: totals.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import final
+from functools import cached_property
+from typing import Final, final
 
 import pyarrow as pa
 
 from sordino.data.source import refuse_changed
-from sordino.engines.statements.plans import Function, stages_of
+from sordino.engines.statements.plans import FUNCTIONS, Function, stages_of
 from sordino.engines.statements.statements import Statement, Statements
 from sordino.engines.statements.totals import Measures
 from sordino.errors import InvalidQuery, show
 from sordino.expressions.schema import Schema
-from sordino.query.node_rules import prune_question
+from sordino.query.node_rules import mark_of, prune_question
 from sordino.query.nodes import AbstractNode, Kept, Question, nodes_below, tables_of
 
 
@@ -42,7 +43,7 @@ class Run:
         """Tell whether the database reads a source of it by itself."""
         return any(statement.in_place for statement in self.statements)
 
-    @property
+    @cached_property
     def mark(self) -> int:
         """Return a number that runs share which run alike on empty tables."""
         schemas = [repr(node.schema) for node, _ in self.functions]
@@ -200,6 +201,47 @@ class Script:
         """Return the steps as people read them."""
         texts = [self.recipe(leaf).readable_text() for leaf in self.kept]
         return "\n\n".join([*texts, self.run.readable_text()])
+
+
+_MOST: Final = 16
+_MOST_KEYS: Final = 2**16  # beyond, a script costs little beside its question
+
+
+@final
+class WrittenScripts:
+    """The scripts of some questions, for those who ask the same again.
+
+    They are of the tables and of the kept rows that an engine had: with others, it
+    begins anew. That a source has not changed is asked of each script each time.
+    """
+
+    def __init__(self) -> None:
+        self._scripts: dict[Hashable, Script] = {}
+
+    def script(self, question: Question, write: Callable[[], Script]) -> Script:
+        """Return the script of a question, which may be that of an equal one."""
+        # what a function does may change: its script is of the one that was given
+        if any(isinstance(node, FUNCTIONS) for node in nodes_below(question.rows)):
+            return write()
+        keys, count = question.keys, 0
+        if keys is not None and (count := keys.num_rows) > _MOST_KEYS:
+            return write()
+        # what a mark knows by `id` is held by the question of the script
+        mark = mark_of(question.rows), question.by, mark_of(question.totals), count
+        known = self._scripts.get(mark)
+        if known is not None and _are_equal(keys, known.question.keys):
+            return known
+        script = write()
+        if len(self._scripts) >= _MOST:
+            self._scripts.clear()
+        self._scripts[mark] = script
+        return script
+
+
+def _are_equal(keys: pa.Table | None, others: pa.Table | None) -> bool:
+    if keys is None or others is None:
+        return keys is others
+    return keys is others or keys.equals(others)
 
 
 def _with_rows(

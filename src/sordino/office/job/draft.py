@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import isqrt
 from pathlib import Path
 from typing import Any, Final, final
+from unicodedata import combining, normalize
 
 from sordino.data.proposals import CsvProposal, look_at_layout
 from sordino.data.tables import PrivateTable
@@ -254,13 +255,17 @@ def _share(number: str, part: int) -> str:
 
 
 def table_name(source: str) -> str:
-    """Name of a table in SQL.
+    """Name of a table in SQL, and a bare key of TOML: letters of ASCII.
 
-    >>> table_name("data/2026 visits.parquet")
-    't_2026_visits'
+    >>> table_name("data/2026 visits.parquet"), table_name("St\u00e4dte.csv")
+    ('t_2026_visits', 'Stadte')
     """
-    stem = Path(source).stem
-    name = "".join(letter if letter.isalnum() else "_" for letter in stem)
+    # an accent is a sign of its own there, and is left out
+    stem = normalize("NFKD", Path(source).stem)
+    plain = (letter for letter in stem if not combining(letter))
+    name = "".join(
+        letter if letter.isascii() and letter.isalnum() else "_" for letter in plain
+    )
     return name if name[:1].isalpha() else f"t_{name}"
 
 

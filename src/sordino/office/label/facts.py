@@ -257,7 +257,7 @@ def read_facts(name: str, text: str) -> LabelFacts:
         raise InvalidLabel(
             name,
             "has a label of a later version than this one",
-            "Update: pip install --upgrade sordino.",
+            "Read it with the version that wrote it, or a later one.",
         )
     return facts
 

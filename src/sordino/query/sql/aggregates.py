@@ -176,10 +176,13 @@ class Asking:
         known = range_of(tree)
         if known is None:
             bounds = self._bounds_of(tree)
-            tree = hold_within(tree, bounds)
+            tree = hold_within(tree, bounds, self._is_truth)
             known = range_of(tree)
             self.used.update(set(bounds) & set(self.bounds) if known else ())
         return None if known is None else (column_or_tree(tree), *known)
+
+    def _is_truth(self, tree: AbstractTree) -> bool:
+        return self.rows.value_of(Expression(tree)).type == "bool"
 
     def _bounds_of(self, tree: AbstractTree) -> dict[str, Ends]:
         """Bounds of the columns of an expression: what is said goes before facts."""
@@ -291,6 +294,16 @@ def _numeric(
     return ask
 
 
+_sum_of_numbers: Final = _numeric("sum", sum_of, None)
+
+
+def _sum(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    value = asking.value(clause.take("this"), kept)
+    if value.type == "bool" and clause.dialect.name == "duckdb":
+        return Aggregate(_ones(value.expression), "i64", "count")
+    return _sum_of_numbers(asking, clause, kept)
+
+
 _REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
 
 
@@ -364,7 +377,7 @@ Question: TypeAlias = Callable[[Asking, Clause, Any], Aggregate]
 QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
-    exp.Sum: _numeric("sum", sum_of, None),
+    exp.Sum: _sum,
     exp.Avg: _numeric("mean", mean),
     exp.VariancePop: _VARIANCE,
     exp.StddevPop: _STDEV,

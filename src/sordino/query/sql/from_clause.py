@@ -1,7 +1,7 @@
 """FROM, JOIN and WHERE; a GROUP BY inside FROM, which makes a row for each person."""
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import starmap
@@ -312,8 +312,7 @@ def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
 
 def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
     columns = []
-    for item in listed:
-        value, name = _named_value(item, rows)
+    for item, name, value in _listed_values(listed, rows):
         if name is None:
             raise item.refusal(
                 "a computed column inside FROM needs a name", "Write ... AS name."
@@ -418,7 +417,10 @@ def _branch_columns(
     clause: Clause, selects: list[Clause], sources: list[RowScope]
 ) -> list[tuple[Clause, str, list[Expression]]]:
     """Columns by their places: names of the first SELECT, and the values of each."""
-    several = list(starmap(_listed_values, zip(selects, sources, strict=True)))
+    several = [
+        list(_listed_values(select.each("expressions"), rows))
+        for select, rows in zip(selects, sources, strict=True)
+    ]
     if len(set(map(len, several))) > 1:
         raise clause.refusal(
             "these SELECTs have different numbers of columns", "Name the same in each."
@@ -436,13 +438,33 @@ def _branch_columns(
 
 
 def _listed_values(
-    select: Clause, rows: RowScope
-) -> list[tuple[Clause, str | None, Value]]:
-    listed = select.each("expressions")
-    if len(listed) == 1 and listed[0].kind is exp.Star:
-        return [(listed[0], name, rows.value_of(col(name))) for name in rows.columns]
-    named = ((item, *_named_value(item, rows)) for item in listed)
-    return [(item, name, value) for item, value, name in named]
+    listed: list[Clause], rows: RowScope
+) -> Iterator[tuple[Clause, str | None, Value]]:
+    """Yield what is selected inside FROM; * stands for each column there."""
+    for item in listed:
+        stands = _columns_of_star(item, rows)
+        if stands is None:
+            value, named = _named_value(item, rows)
+            yield item, named, value
+            continue
+        for name, held in stands.items():
+            if held is None:
+                raise item.refusal(
+                    f"* stands for {name} of both tables", "Name the columns."
+                )
+            yield item, name, rows.value_of(col(held))
+
+
+def _columns_of_star(item: Clause, rows: RowScope) -> Visible | None:
+    """Columns of `*`, or of one table in `v.*`; None for anything else."""
+    if item.kind is exp.Star:
+        return rows.columns
+    if item.kind is not exp.Column or not isinstance(item.node.this, exp.Star):
+        return None
+    if not item.has("table") or not rows.has_table(item):
+        return None
+    item.take("this").look()
+    return rows.tables[identifier(item.take("table"))[0].lower()]
 
 
 def _by_branch(tests: list[Any], values: list[Expression]) -> Expression:

@@ -289,11 +289,43 @@ def _shift(sign: int) -> Rule:
 
 
 def _format(clause: Clause, scope: AbstractScope) -> Value:
-    value = _moment(clause.take("this"), scope)
-    written = scope.value(clause.take("format"))
+    this, format_ = clause.take("this"), clause.take("format")
+    if isinstance(this.node, exp.Literal) and clause.dialect.name == "duckdb":
+        this, format_ = format_, this  # DuckDB takes either first
+    value = _moment(this, scope)
+    written = scope.value(format_)
     if not isinstance(written.constant, str):
         raise clause.refusal("a format must be a text written here", "Write '%Y-%m'.")
     return scope.value_of(value.expression.strftime(written.constant))
+
+
+_DAY_NAMES: Final = (
+    *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+)
+_MONTH_NAMES: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def _name_rule(
+    number: Callable[[Expression], Expression], names: Sequence[str]
+) -> Rule:
+    """Rule of the English name of a day or a month, by its number from 0."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        if clause.dialect.name != "duckdb":
+            raise clause.refusal(
+                f"which names there are in {clause.dialect.name} is not known here",
+                "Write EXTRACT(ISODOW FROM day), or EXTRACT(MONTH FROM day).",
+            )
+        at = number(_moment(clause.take("this"), scope).expression)
+        choice: Any = when(at == 0).then(names[0])
+        for place, name in enumerate(names[1:], 1):
+            choice = choice.when(at == place).then(name)
+        return scope.value_of(choice.otherwise(None))
+
+    return rule
 
 
 def _local(clause: Clause, scope: AbstractScope) -> Value:
@@ -616,6 +648,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Minute: _named_part("minute"),
     exp.Second: _named_part("second"),
     exp.TimeToStr: _format,
+    exp.Dayname: _name_rule(lambda day: day.weekday(), _DAY_NAMES),
+    exp.Monthname: _name_rule(lambda day: day.month() - 1, _MONTH_NAMES),
     exp.DateTrunc: _start,
     exp.TimestampTrunc: _start,
     exp.DateDiff: _between,

@@ -2,19 +2,23 @@
 
 For any row the value is missing, NaN or within the range, so to clamp it there changes
 nothing. What is not known is unbounded. Every rule here is of a function that rises or
-falls in each argument, so the ends are values at ends, in doubles as well.
+falls in each argument, so the ends are values at ends, in doubles as well; those of
+exponentials and logarithms lie a little further out, as their last bits need not rise.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from sordino.expressions import arithmetic, casts, choices, dates, logic
+from sordino.expressions import arithmetic, casts, choices, dates, exponentials, logic
 from sordino.expressions.language import Expression
 from sordino.expressions.tree import AbstractTree, Call, Col, Literal, Operation
 
 Range = tuple[float, float]
 _ALL: Final = (-math.inf, math.inf)
+_SERIES: Final = 1e-9
+"""Far more than engines' exponentials and logarithms differ from those of C."""
+_STEEPEST: Final = 100
 _WIDEST: Final = 2**50
 """Beyond it doubles no longer tell neighbouring integers apart."""
 
@@ -37,18 +41,23 @@ def range_of(tree: AbstractTree) -> Range | None:
 
 
 def hold_within(
-    tree: AbstractTree, bounds: Mapping[str, tuple[Any, Any]]
+    tree: AbstractTree,
+    bounds: Mapping[str, tuple[Any, Any]],
+    is_truth: Callable[[AbstractTree], bool],
 ) -> AbstractTree:
     """Expression whose columns are clamped to bounds, where they make its value.
 
-    A column in a condition stays as it is: `CASE WHEN days > 40 THEN days END`.
+    A column in a condition stays as it is: `CASE WHEN days > 40 THEN days END`. A truth
+    that is cast is 0 or 1, and is clamped there.
     """
     if isinstance(tree, Col) and tree.name in bounds:
         return Expression(tree).clip(*bounds[tree.name]).tree
     if not isinstance(tree, Call) or tree.operation not in _RULES:
         return tree
+    if tree.operation is casts.CAST and is_truth(tree.arguments[0]):
+        return Expression(tree).clip(0, 1).tree
     first = len(tree.options["given"]) - 1 if tree.operation is choices.WHEN else 0
-    held = (hold_within(part, bounds) for part in tree.arguments[first:])
+    held = (hold_within(part, bounds, is_truth) for part in tree.arguments[first:])
     return Call(tree.operation, (*tree.arguments[:first], *held), tree.options)
 
 
@@ -152,6 +161,20 @@ def _root(call: Call) -> Range:
     return (0, math.sqrt(high)) if 0 <= high < math.inf else _ALL
 
 
+def _exponential(call: Call) -> Range:
+    low, high = _range(call.arguments[0])
+    if high > _STEEPEST:
+        return _ALL
+    return math.exp(low) * (1 - _SERIES), math.exp(high) * (1 + _SERIES)
+
+
+def _logarithm(call: Call) -> Range:
+    low, high = _range(call.arguments[0])
+    if low <= 0 or not math.isfinite(high):
+        return _ALL
+    return math.log(low) - _SERIES, math.log(high) + _SERIES
+
+
 def _cast(call: Call) -> Range:
     inner = call.arguments[0]
     if call.options["to"] not in ("i64", "f64"):
@@ -188,6 +211,8 @@ _RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
     arithmetic.FLOOR: _whole_ends,
     arithmetic.CEIL: _whole_ends,
     arithmetic.SQRT: _root,
+    exponentials.EXP: _exponential,
+    exponentials.LOG: _logarithm,
     casts.CAST: _cast,
     dates.YEAR: _fixed(1, 9999),
     dates.MONTH: _fixed(1, 12),

@@ -10,6 +10,7 @@ took is refused in the end, so nothing of a text can be forgotten.
 
 import difflib
 import itertools
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -297,6 +298,13 @@ class Clause:
 
     def _close_brackets(self, start: int, end: int) -> tuple[int, int]:
         text = self.reading.text
+        # the name of some functions has no place in the tree
+        closed = text.count(")", start, end) - text.count("(", start, end)
+        named = isinstance(self.node, (exp.Func, exp.Binary))
+        while named and closed > 0 and "(" in text[:start]:
+            start = text.rindex("(", 0, start)
+            start = len(_FUNCTION.sub("", text[:start]))
+            closed -= 1
         opened = text.count("(", start, end) - text.count(")", start, end)
         while opened > 0 and text[end:].lstrip().startswith(")"):
             end = text.index(")", end) + 1
@@ -345,6 +353,7 @@ class Clause:
 
 
 _SHORT: Final = 40
+_FUNCTION: Final = re.compile(r"\w+\s*\Z")
 _DEEPEST: Final = 100
 """Nodes above each other, chains of AND and OR counted once."""
 
@@ -489,10 +498,6 @@ _ONE_DECIDES: Final = (
     "this is decided by one person",
     "Ask the share: AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END).",
 )
-_PATTERN_PARTS: Final = (
-    "which part of a text a pattern fits is decided differently by databases",
-    "Write SPLIT_PART, SUBSTRING or REPLACE; REGEXP_MATCHES says whether it fits.",
-)
 _INNER_QUERY: Final = (
     "a query inside an expression is not asked",
     "Ask it by itself first, or join a public table.",
@@ -540,7 +545,6 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "Add it to a date or a time: day + INTERVAL 3 DAY.",
     ),
     **dict.fromkeys((exp.Placeholder, exp.Parameter), _PARAMETER),
-    **dict.fromkeys((exp.RegexpExtract, exp.RegexpReplace), _PATTERN_PARTS),
     exp.Reverse: (
         "what is one letter differs: DuckDB keeps an accent behind its letter",
         "Reverse the column before it is given to the session.",

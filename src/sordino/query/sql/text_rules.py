@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from sordino.errors import InvalidParameter
 from sordino.expressions.language import Expression, lit, when
+from sordino.expressions.regular import least_letters, part_pattern, split_anchors
 from sordino.expressions.text import LONGEST_PATTERN
 from sordino.query.sql import number_rules, truth_rules
 from sordino.query.sql import scope as leaf_rules
@@ -209,11 +211,11 @@ def _pad(clause: Clause, scope: AbstractScope) -> Value:
             "more",
             "Write LPAD(x, 10, '0').",
         )
-    size = max(size, 0)
+    size, left = max(size, 0), clause.scalar("is_left")
     kept, fill = text.slice(0, size), lit((letters * size)[:size])
     if not size:
         return scope.value_of(kept)
-    if clause.scalar("is_left"):
+    if left:
         return scope.value_of(fill.substring(0, size - kept.length()).concat(kept))
     return scope.value_of(kept.concat(fill).slice(0, size))
 
@@ -311,34 +313,87 @@ def _finds(clause: Clause, scope: AbstractScope) -> Value:
     """Rule of REGEXP_MATCHES: whether a pattern fits a part of a text."""
     text = _text(clause.take("this"), scope)
     held = clause.take("expression")
-    pattern = _pattern(held, scope)
-    first, last = pattern.startswith("^"), _is_anchored(pattern)
-    body = _our_pattern(held, pattern[first : len(pattern) - last])
-    if (first or last) and _has_sides(body):
-        raise held.refusal(
-            "^ and $ beside | belong to one side of it alone",
-            "Put brackets around it: '^(a|b)$'.",
-        )
+    with held.wrap_refusals():
+        first, body, last = split_anchors(_our_pattern(held, _pattern(held, scope)))
     within = f"({body})" if body else ""
     whole = f"{'' if first else '.*'}{within}{'' if last else '.*'}"
     return scope.value_of(text.matches(whole))
 
 
-def _has_sides(pattern: str) -> bool:
-    """Whether a | stands outside of brackets."""
-    plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern, flags=re.DOTALL)
-    depth = 0
-    for letter in plain:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "|" and not depth:
-            return True
-    return False
+def _part_pattern(clause: Clause, scope: AbstractScope) -> str:
+    if clause.dialect.name != "duckdb":
+        raise clause.refusal(
+            f"which part of a text a pattern fits is another in {clause.dialect.name}",
+            "Write SPLIT_PART, SUBSTRING or REPLACE.",
+        )
+    return _our_pattern(clause, _pattern(clause, scope))
+
+
+def _extract(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of REGEXP_EXTRACT: the first part that fits, or a group of it."""
+    clause.scalar("null_if_pos_overflow")  # of a place to begin at, which is not taken
+    text = _text(clause.take("this"), scope)
+    pattern = _part_pattern(clause.take("expression"), scope)
+    group = clause.some("group")
+    number = 0 if group is None else whole_number(group, "a group")
+    return scope.value_of(text.extract(pattern, number))
+
+
+def _replace_fitting(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of REGEXP_REPLACE: of the first part that fits; with 'g' of all of them."""
+    clause.scalar("single_replace")
+    text = _text(clause.take("this"), scope)
+    pattern = _part_pattern(clause.take("expression"), scope)
+    written = clause.take("replacement")
+    new = _literal_text(written, scope, "what stands for it")
+    flags = clause.some("modifiers")
+    flag = "" if flags is None else _literal_text(flags, scope, "a flag")
+    if flags is not None and flag not in {"", "g"}:
+        raise flags.refusal("of flags only 'g' is understood", "Write [aA] for a.")
+    pieces = _BACKWARD.split(new)
+    if any("\\" in piece for piece in pieces[::2]) or (flag and len(pieces) > 1):
+        raise written.refusal(
+            "a backslash stands for a group here, and with 'g' for nothing",
+            "Write \\1 to \\9 without 'g', or no backslash.",
+        )
+    if flag:
+        return scope.value_of(text.replace_matches(pattern, new))
+    with clause.wrap_refusals():
+        known = part_pattern(pattern)
+        if not least_letters(known.tree):
+            raise InvalidParameter(
+                "pattern", pattern, "must fit at least one letter", "Write + for *."
+            )
+    part = text.extract(pattern)
+    # a text like it that stood before it would fit as well, and would be the first
+    begin: Any = text.find(part)
+    if known.first or known.last:
+        begin = lit(0) if known.first else text.length() - part.length()
+    parts = [
+        text.extract(pattern, int(piece)) if at % 2 else lit(piece)
+        for at, piece in enumerate(pieces)
+    ]
+    rest = text.substring(begin + part.length(), _FARTHEST)
+    replaced = text.substring(0, begin).concat(*parts, rest)
+    return scope.value_of(when(part.length() == 0).then(text).otherwise(replaced))
+
+
+_BACKWARD: Final = re.compile(r"\\([0-9])")
 
 
 def _fits_all(clause: Clause, scope: AbstractScope) -> Value:
     text = _text(clause.take("this"), scope)
     held = clause.take("expression")
     return scope.value_of(text.matches(_our_pattern(held, _pattern(held, scope))))
+
+
+def _is_similar(clause: Clause, scope: AbstractScope) -> Value:
+    if clause.dialect.name != "duckdb":
+        raise clause.refusal(
+            "SIMILAR TO has patterns of its own in this dialect",
+            "Write LIKE with % and _.",
+        )
+    return _fits_all(clause, scope)
 
 
 def _pattern(clause: Clause, scope: AbstractScope) -> str:
@@ -348,12 +403,6 @@ def _pattern(clause: Clause, scope: AbstractScope) -> str:
             "Write LIKE with % and _, or LEFT and SUBSTRING.",
         )
     return _literal_text(clause, scope, "a pattern")
-
-
-def _is_anchored(pattern: str) -> bool:
-    bare = pattern.removesuffix("$")
-    escapes = len(bare) - len(bare.rstrip("\\"))
-    return bare != pattern and escapes % 2 == 0
 
 
 _RE2_BLANKS: Final = "\\t\\n\f\\r "
@@ -402,7 +451,10 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.ILike: lambda clause, scope: _match(clause, scope, clause.dialect.escape),
     exp.Escape: _like_escape,
     exp.RegexpLike: _finds,
+    exp.RegexpExtract: _extract,
+    exp.RegexpReplace: _replace_fitting,
     exp.RegexpFullMatch: _fits_all,
+    exp.SimilarTo: _is_similar,
 }
 
 
