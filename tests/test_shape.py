@@ -36,7 +36,6 @@ LONE = {
     "aggregations.running": "an aggregation",
     "data.cell_shapes": "what a curator is shown of cells, and nobody else",
     "data.lazy_frames": "a kind of source",
-    "data.workbooks": "a kind of source",
     "engines.conformance.bounds": "cases of a topic",
     "engines.conformance.operations": "cases of a topic",
     "engines.conformance.verdicts": "the way in for an engine of somebody else",

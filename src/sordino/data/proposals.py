@@ -1,4 +1,4 @@
-r"""How a text file seems to be written: a declaration that its curator may take over.
+r"""How a text file or a workbook seems to be written: a declaration to take over.
 
 **Private.** It is told from cells, so it is for the eyes of who may read them; what
 the curator declares after a look is public. Nothing else of Sordino guesses.
@@ -11,7 +11,8 @@ the curator declares after a look is public. Nothing else of Sordino guesses.
 | types | the first of i64, f64, bool, date and time that most cells are of, else text |
 | missing values | the words for them in columns that are of a type without these |
 
-Digits with a zero before them stay text: they name something.
+Digits with a zero before them stay text: they name something. A workbook has no
+encoding, delimiter or spelling of numbers; its header is the first of its widest rows.
 
 >>> lines = "Sales 2026\n\nid;price;paid\n1;1.234,50;ja\n2;-;nein\n"
 >>> propose_columns(find_layout(lines, "utf-8")).arguments["thousands"]
@@ -30,11 +31,13 @@ from typing import Any, Final, final
 
 from sordino.data.csv import COMMAS, MOST_SKIPPED, TABS, Csv
 from sordino.data.files import TextStream, find_files, have_endings
+from sordino.data.workbooks import WORKBOOKS, Workbook, sheet_texts
 from sordino.errors import InvalidParameter
 from sordino.expressions.casts import spelled_value
 from sordino.expressions.text import BLANKS
 
-TEXTS: Final = (*COMMAS, *TABS, ".txt")
+DECLARED: Final = (*COMMAS, *TABS, ".txt", *WORKBOOKS)
+"""Endings of files of which somebody has to say what types their columns have."""
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SEEN: Final = 1 << 20
 """Bytes of a file of which cells are looked at."""
@@ -82,6 +85,7 @@ class TextLayout:
     skip: int
     rows: tuple[tuple[str, ...], ...] = ()
     """Rows below the header, as far as they were looked at."""
+    of_workbook: bool = False
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -104,6 +108,12 @@ class CsvProposal:
     """What `Csv` is to be told besides, where it is not what it takes anyway."""
     doubts: tuple[str, ...] = ()
     """What cells cannot tell."""
+    of_workbook: bool = False
+
+    def source(self, path: Any, columns: Mapping[str, str] | None = None) -> Any:
+        """Rows of files that are written so, with some of the columns."""
+        declared = Workbook if self.of_workbook else Csv
+        return declared(path, columns, **self.arguments)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a job file says it."""
@@ -117,25 +127,53 @@ class CsvProposal:
         """Show the call that declares it."""
         words = [f"columns={dict(self.columns)!r}"]
         words += [f"{name}={value!r}" for name, value in self.arguments.items()]
-        return f"sd.Csv(path, {', '.join(words)})"
+        name = "Workbook" if self.of_workbook else "Csv"
+        return f"sd.{name}(path, {', '.join(words)})"
 
 
 def propose_declaration(source: Any) -> CsvProposal | None:
-    """Return how text files could be declared, by the first of them; else None."""
+    """Return how files could be declared, by the first of them; None if they are."""
     first = source[0] if isinstance(source, list) and source else source
-    if not isinstance(first, (str, Path)) or not have_endings([str(first)], TEXTS):
+    if not isinstance(first, (str, Path)) or not have_endings([str(first)], DECLARED):
         return None
     return propose_columns(look_at_layout(Path(find_files(first)[0])))
 
 
 def look_at_layout(path: Path) -> TextLayout:
     """Find the header of a file, and the rows that stand near the file's begin."""
+    if have_endings([str(path)], WORKBOOKS):
+        return _workbook_layout(str(path))
     encoding = next(each for each in _encodings(path) if _reads(path, each))
     with TextStream(str(path), encoding, _SEEN, 0) as stream:
         text = stream.next_block().decode()
         last = not stream.next_block()
     whole = text if last else text[: text.rfind("\n") + 1]
     return find_layout(whole, encoding)
+
+
+def _workbook_layout(path: str) -> TextLayout:
+    listed = [_without_end(row) for row in sheet_texts(path)[:_ROWS]]
+    width = max(map(len, listed), default=0)
+    skip = next((at for at, row in enumerate(listed) if len(row) == width), 0)
+    if not width or skip > MOST_SKIPPED or not _are_names(listed[skip]):
+        raise _no_header("sd.Workbook(path, columns=..., skip=...)")
+    padded = (row + ("",) * (width - len(row)) for row in listed[skip + 1 :])
+    rows = tuple(row for row in padded if any(row))
+    return TextLayout(listed[skip], "utf-8", ",", skip, rows, of_workbook=True)
+
+
+def _without_end(row: Sequence[str]) -> tuple[str, ...]:
+    last = max((at for at, text in enumerate(row) if text), default=-1)
+    return tuple(row[: last + 1])
+
+
+def _no_header(call: str) -> InvalidParameter:
+    return InvalidParameter(
+        "source",
+        "a file",
+        f"has no line of names within its first {MOST_SKIPPED:,}",
+        f"Say how it is written: {call}.",
+    )
 
 
 def _encodings(path: Path) -> Iterator[str]:
@@ -158,12 +196,7 @@ def find_layout(text: str, encoding: str) -> TextLayout:
     tried = [_layout_by(text, encoding, delimiter) for delimiter in _DELIMITERS]
     layouts = [layout for layout in tried if layout is not None]
     if not layouts:
-        raise InvalidParameter(
-            "source",
-            "a text file",
-            f"has no line of names within its first {MOST_SKIPPED:,}",
-            "Say how it is written: sd.Csv(path, columns=..., skip=...).",
-        )
+        raise _no_header("sd.Csv(path, columns=..., skip=...)")
     return max(layouts, key=_rank_layout)
 
 
@@ -212,10 +245,11 @@ def propose_columns(layout: TextLayout) -> CsvProposal:
     }
     known = {name: sorted(cells.difference(_NULLS)) for name, cells in seen.items()}
     spelled, doubts = dict[str, Any](), list[str]()
-    for kind, spellings in _SPELLINGS.items():
-        best, others = _best_spelling(
-            known, kind, [*_with_money(known, kind, spellings)]
-        )
+    for kind, written in _SPELLINGS.items():
+        spellings = [*_with_money(known, kind, written)]
+        if layout.of_workbook and kind != "bool":
+            spellings = [{}]  # its numbers and days are values, and not written
+        best, others = _best_spelling(known, kind, spellings)
         spelled |= best
         doubts += [
             f"{_spelling_text(best)} or {_spelling_text(other)}: cells fit both"
@@ -226,7 +260,7 @@ def propose_columns(layout: TextLayout) -> CsvProposal:
     nulls = ("", *(word for word in _NULLS[1:] if word in typed))
     missing = {"null": nulls} if nulls[1:] else {}
     spelled = {**layout.arguments, **spelled, **missing}
-    return CsvProposal(kinds, spelled, tuple(doubts))
+    return CsvProposal(kinds, spelled, tuple(doubts), layout.of_workbook)
 
 
 def _with_money(

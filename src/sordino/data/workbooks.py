@@ -41,6 +41,7 @@ from sordino.expressions.schema import Column, read_columns
 from sordino.numbers import arguments
 from sordino.numbers.frozen import fill, hides
 
+WORKBOOKS: Final = (".xlsx", ".xlsm")
 _WHOLE: Final = 2**53
 """Below it every double that is whole is one integer."""
 _ERRORS: Final = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
@@ -171,6 +172,11 @@ def _rows(path: str, workbook: Workbook) -> tuple[int, list[str], list[list[Any]
 
 def _is_there(cell: Any) -> bool:
     return type(cell) is not str or bool(cell)
+
+
+def sheet_texts(path: str) -> list[list[str]]:
+    """Texts of the first sheet, row by row; empty where nothing can be read."""
+    return [[_text(cell, set()) or "" for cell in row] for row in _sheet(path, None)]
 
 
 def _sheet(path: str, name: str | None) -> list[list[Any]]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from sordino.aggregations.measurement import Total
 from sordino.data.cell_shapes import CellCounts, lost_cells, seen_shapes
-from sordino.data.csv import Csv
 from sordino.data.limits import AbstractConstraint
 from sordino.data.proposals import CsvProposal, propose_declaration
 from sordino.data.source import Opened
@@ -128,7 +127,7 @@ class Inspection:
     ids: InspectedIds | None
     limits: tuple[InspectedLimit, ...]
     proposal: CsvProposal | None = None
-    """How a text file whose columns were not declared could be, told from its cells."""
+    """How a file whose columns were not declared could be, told from its cells."""
 
     def __repr__(self) -> str:
         """Show the report, with a warning first that it is private."""
@@ -256,7 +255,7 @@ def inspect(
             for name, kind in proposal.columns.items()
             if kind != "text" or name == unit.id_column
         }
-        source = Csv(source, types, **proposal.arguments)
+        source = proposal.source(source, types)
     # its curator looks at the rows as they are, however they were made
     table = PrivateTable(source, unit, columns, vouched_by="its curator")
     constraints = _check(limits, unit)

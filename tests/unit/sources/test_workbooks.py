@@ -9,8 +9,10 @@ import pytest
 import sordino as sd
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, MissingDependency
+from sordino.office.cli.main import main
 from tests.batches import for_each
 from tests.text_files import read
+from tests.unit.form.test_form import send
 from tests.workbooks import write_workbook
 
 pytest.importorskip("python_calamine")
@@ -51,6 +53,43 @@ def test_what_a_cell_means(place: int, tmp_path: Path) -> None:
         if KINDS[place] == "time" and value is not None:
             value = TIMES[value]
         assert (n, told[n], type(told[n])) == (n, value, type(value)), cell
+
+
+def test_a_workbook_becomes_a_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the commands and on the page; what is proposed is what its cells are."""
+    days = [dt.date(2026, 6, 1 + n % 9) for n in range(40)]
+    rows = [[n // 2, "AB"[n % 2], 1.5, day, "-"] for n, day in enumerate(days)]
+    names = ["patient", "ward", "cost", "day", "seen"]
+    path = str(
+        write_workbook(tmp_path / "St\u00e4dte.xlsx", {"one": [["2026"], names, *rows]})
+    )
+    job = str(tmp_path / "job.toml")
+    choices = [
+        "--id",
+        "patient",
+        "--group",
+        "ward",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+    ]
+    assert main(["init", path, "--to", job, *choices]) == 0
+    assert main(["inspect", path, "--write", job]) == 0
+    assert main(["check", job]) == 0
+    assert "MaxRowsPerID" not in capsys.readouterr().err
+    proposal = sd.inspect(path).proposal
+    assert proposal is not None
+    kinds = dict(zip(names, ("i64", "text", "f64", "date", "text"), strict=True))
+    assert (proposal.columns, proposal.arguments) == (kinds, {"skip": 1})
+    page = send(tmp_path, file="St\u00e4dte.xlsx", of="St\u00e4dte.xlsx", column="")
+    assert "of 100 others" in page.content
+    text = Path(job).read_text("utf-8").replace("skip = 1", 'delimiter = ";"')
+    Path(job).write_text(text, "utf-8")
+    assert main(["check", job]) == 2
+    assert "delimiter" in capsys.readouterr().err
 
 
 TITLED: Any = [["Visits"], [], [None, 2026], ["patient", "days"], [1, 3], [], [2, 4]]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from sordino.data.csv import Csv
 from sordino.data.proposals import CsvProposal, propose_declaration
 from sordino.data.toml import UNDECIDED, parse_toml
 from sordino.errors import InvalidJob, InvalidParameter
@@ -29,7 +28,7 @@ from sordino.office.job.outputs import SCHEDULES
 
 ROWS: Final = "rows"
 """The word of a job for a table that protects each row by itself."""
-ENDINGS: Final = (".parquet", ".csv", ".tsv", ".txt")
+ENDINGS: Final = (".parquet", ".csv", ".tsv", ".txt", ".xlsx")
 TYPES: Final = ("i64", "f64", "text", "bool", "date", "time")
 ANSWERS: Final = {"sum": "SUM", "mean": "AVG", "median": "MEDIAN"}
 """What can be asked of a column, and how SQL calls it."""
@@ -216,7 +215,7 @@ class ChosenFile:
         path = str(self.folder / self.name)
         if self.proposal is None or not declared:
             return path
-        return Csv(path, declared, **self.proposal.arguments)
+        return self.proposal.source(path, declared)
 
     def job_text(self, choices: Choices, group: str) -> str:
         """Text of the job that is chosen; limits are by `group`, "" for all rows."""

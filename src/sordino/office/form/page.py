@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, final
 from urllib.parse import parse_qsl
 
-from sordino.data.csv import Csv
 from sordino.data.limits import (
     AbstractConstraint,
     MaxGroupsPerID,
@@ -246,7 +245,7 @@ def _sample(file: ChosenFile, choices: Choices) -> Any:
     path = str(other.folder / other.name)
     if other.proposal is None:
         return path
-    return Csv(path, **other.proposal.arguments)
+    return other.proposal.source(path)
 
 
 def first_page(folder: Path) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final, final
 from unicodedata import combining, normalize
 
-from sordino.data.proposals import CsvProposal, look_at_layout
+from sordino.data.files import have_endings
+from sordino.data.proposals import DECLARED, CsvProposal, look_at_layout
 from sordino.data.tables import PrivateTable
 from sordino.data.toml import UNDECIDED, parse_toml, read_toml, small_text
 from sordino.data.units import AddOneRow
@@ -22,7 +23,6 @@ from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import PureDP
 from sordino.session.session import Session
 
-_TEXT_FILES: Final = (".csv", ".tsv", ".txt")
 _MU_UNIT: Final = 10_000
 
 
@@ -67,11 +67,11 @@ def read_schema(
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Names of columns and their types, and how a text file is written.
 
-    Of a text file what parts its lines is looked at, and of no line but the header is
+    Of a text file or a workbook the header is looked for, and of no other line is
     anything told.
     """
     path = folder / source
-    if not table and path.suffix.lower() in _TEXT_FILES:
+    if not table and have_endings([source], DECLARED):
         try:
             layout = look_at_layout(path)
         except OSError:
@@ -89,7 +89,7 @@ def read_schema(
         raise InvalidJob(table or source, f"cannot be opened: {error}", "") from None
 
 
-_NAME_A_FILE: Final = "Name a Parquet or a text file."
+_NAME_A_FILE: Final = "Name a Parquet file, a text file or a workbook."
 _NO_NAMES: Final = (
     "must have a line of names, and the first line with as many fields as most have "
     "looks like a row"

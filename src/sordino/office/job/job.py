@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from sordino.data.csv import Csv
+from sordino.data.files import have_endings
 from sordino.data.tables import PrivateTable, PublicTable
 from sordino.data.toml import UNDECIDED, Section, file_value, read_text, read_toml
 from sordino.data.units import (
@@ -30,6 +31,7 @@ from sordino.data.units import (
     AddRowsWithID,
     ChangeOneRow,
 )
+from sordino.data.workbooks import WORKBOOKS, Workbook
 from sordino.errors import InvalidJob
 from sordino.expressions.schema import unknown
 from sordino.ledger.places import is_address, refuse_password
@@ -119,6 +121,8 @@ _FORMAT: Final = (
     *("date", "time", "true", "false", "null", "skip", "header"),
 )
 """How text files are written, each as `sordino.Csv` takes it."""
+_SHEET: Final = ("sheet", "true", "false", "null", "skip", "header")
+"""How workbooks are, each as `sordino.Workbook` takes it."""
 
 
 _TABLE: Final = ("source", "protects", "blocks", "sampled", "columns", "format")
@@ -154,12 +158,15 @@ def _source(section: Section, folder: Path) -> tuple[Any, dict[str, str] | None]
     """Where the rows are; the types of their columns, unless the source has them."""
     paths = _places(section, folder)
     style, types = section.section("format"), section.section("columns")
-    style.refuse_others(*_FORMAT)
+    listed = paths if isinstance(paths, list) else [str(paths)]
+    is_workbook = have_endings(listed, WORKBOOKS)
+    style.refuse_others(*(_SHEET if is_workbook else _FORMAT))
     columns = {name: types.text(name) for name in types}
     if not list(style):
         return paths, columns
     with section.place_refusals("format"):
-        return Csv(paths, columns, **style.values), None
+        declared = Workbook if is_workbook else Csv
+        return declared(paths, columns, **style.values), None
 
 
 def _places(section: Section, folder: Path) -> Any:
