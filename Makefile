@@ -75,7 +75,7 @@ audit: $(READY) $(BROWSER) $(SITE)  ## try to prove it wrong; then the statistic
 	@$(BIN)/sordino audit --minutes $(AUDIT_MINUTES) --seed $(SEED) --out build/audit.html \
 		--facts build/audit.json
 	@$(BIN)/python -m tests.assurance build/audit.json
-	@$(BIN)/python -m tests.hostile --seed $(SEED) --out build/inputs.json
+	@$(BIN)/python -m tests.hostile --seed $(SEED) --calls 100000 --out build/inputs.json
 	@$(BIN)/python -m tests.assurance build/inputs.json inputs
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
 

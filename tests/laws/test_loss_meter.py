@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import kernel
 from sordino.aggregations.measurement import IntegerMeasurement
 from sordino.auditing.loss_meter import (
     InParts,
@@ -135,6 +136,18 @@ def test_a_charge_that_is_a_millionth_too_small_is_found() -> None:
         request = T.agg(n=sd.count())
         meter = Meter.open(tables(ROWS), request, sd.PureDP(1), memory_engine(7))
         assert meter.measure(tables(MORE), memory_engine(7)).is_broken
+
+
+def test_a_price_that_the_kernel_refuses_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(proof: str) -> None:
+        raise kernel.Refused(f"too little: {proof[:9]}")
+
+    monkeypatch.setattr(kernel, "check", refuse)
+    tally = SuiteTally()
+    measure_worlds(tally, iter(range(6)), time.monotonic() + 3600)
+    assert "ProofRefused" in str(tally.findings)
 
 
 def test_what_is_lost_in_several_parts_adds_up() -> None:

@@ -35,8 +35,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     visits.add(0, dt.date(YEAR, 1, 1), 0)
     visits.write(tmp_path)
     clock = set_clock(monkeypatch)
-    for command in (jobs, jobs):
-        monkeypatch.setattr(command, "today", lambda: clock.day)
+    monkeypatch.setattr(jobs, "today", lambda: clock.day)
     return clock
 
 

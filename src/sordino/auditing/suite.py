@@ -24,7 +24,7 @@ from sordino.auditing.loss_meter import InParts, Meter, PairLoss
 from sordino.auditing.worlds import PRIVATE, Database, DrawnWorld, neighbour, row, world
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
-from sordino.errors import EngineFailure, SordinoError
+from sordino.errors import EngineFailure, ProofRefused, SordinoError
 from sordino.losses.loss import Loss
 from sordino.numbers.progress import open_ticker
 from sordino.session.sql import SqlGiven, sql_request
@@ -165,7 +165,8 @@ def _measure(
         tables = trial.world.tables(trial.world.private)
         meter = Meter.open(tables, trial.request, trial.budget, engine(trial.salt))
         meter.exact  # noqa: B018 what is asked for private reasons must not be refused
-    except EngineFailure as failure:
+    except (EngineFailure, ProofRefused) as failure:
+        # a price that the kernel refuses is no refusal of the request
         tally.findings.append(Finding(seed, trial.kind, repr(failure)))
         return
     except SordinoError as refusal:

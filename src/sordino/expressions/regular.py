@@ -46,6 +46,7 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 LAST: Final = 0x10FFFF
 MOST_TIMES: Final = 100
+_DEEPEST: Final = 100
 _SIGNS: Final = "\\.[](){}|*+?^$-/"
 _PLAIN: Final = {"t": "\t", "n": "\n", "r": "\r"}
 _DIGITS: Final[Ranges] = ((48, 57),)
@@ -147,6 +148,19 @@ def read_pattern(pattern: str) -> Node:
     return _Reader(pattern).whole()
 
 
+def _has_letters(node: Node) -> bool:
+    """Whether a part has a place where a letter may stand."""
+    match node:
+        case One():
+            return True
+        case Chain() | Either():
+            return any(map(_has_letters, node.parts))
+        case Again():
+            return node.most != 0 and _has_letters(node.part)
+        case Group():
+            return _has_letters(node.part)
+
+
 @final
 class _Reader:
     """A place in a pattern that is read from left to right."""
@@ -156,6 +170,7 @@ class _Reader:
         self.place = 0
         self.numbered = numbered
         self.groups = 0
+        self.depth = 0
 
     @property
     def next(self) -> str:
@@ -197,7 +212,8 @@ class _Reader:
             part = self._atom()
             times = self._times()
             if times is not None:
-                part = Again(part, *times)
+                # nothing is nothing however often, and would be counted for long
+                part = Again(part, *times) if _has_letters(part) else part
                 # a*? and a*+ mean other things elsewhere
                 if self.next and self.next in "*+?{":
                     raise self.refusal("repeats what is repeated", "Put it in (...).")
@@ -249,7 +265,13 @@ class _Reader:
             raise self.refusal("looks around or sets flags", "Write (...) or (?:...).")
         self.groups += named
         number = self.groups
+        self.depth += 1
+        if self.depth > _DEEPEST:  # who reads a pattern calls itself at each
+            raise self.refusal(
+                f"has groups more than {_DEEPEST} deep", "Leave brackets out."
+            )
         node = self.either()
+        self.depth -= 1
         if not self.take(")"):
             raise self.refusal("has a group that is not closed", "Write ) behind it.")
         return Group(node, number) if named and self.numbered else node

@@ -4,6 +4,7 @@ import random
 import re
 from typing import Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,4 +104,9 @@ def test_the_part_that_fits_is_that_of_python(seed: int) -> None:
 def test_no_pattern_takes_long() -> None:
     """A pattern at which going back would take a lifetime."""
     assert not col("x").extract("(?:a|aa)+b").value({"x": "a" * 2000})
+    for nothing in ("", "a{0}"):
+        repeated = f"b(((({nothing}){{100}}){{100}}){{100}}){{100}}"
+        assert col("x").matches(repeated).value({"x": "b"})
+    with pytest.raises(InvalidParameter, match="more than 100 deep"):
+        col("x").matches("(" * 400 + "a" + ")" * 400)
     assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False
