@@ -1,5 +1,6 @@
 """Malformed calls are refused with our own errors, read nothing and charge nothing."""
 
+import decimal
 import warnings
 from typing import Any
 
@@ -61,6 +62,13 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_odd_weights(weights: Any) -> None:
     with pytest.raises(InvalidParameter, match="weights"):
         TABLE.agg(n=COUNT, weights=weights)
+
+
+@for_each("names", [3, int, decimal.Decimal(1), np.array(1)])
+def test_odd_names_of_bins(names: Any) -> None:
+    for call in (lambda: sd.Bins([0, 1], names=names), lambda: sd.Bins(names)):
+        with pytest.raises(InvalidParameter, match=r"^(names|edges) must be"):
+            call()
 
 
 LONG = "x" * 200_000
