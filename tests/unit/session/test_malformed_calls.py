@@ -66,9 +66,10 @@ def test_odd_weights(weights: Any) -> None:
 
 @for_each("names", [3, int, decimal.Decimal(1), np.array(1)])
 def test_odd_names_of_bins(names: Any) -> None:
-    for call in (lambda: sd.Bins([0, 1], names=names), lambda: sd.Bins(names)):
-        with pytest.raises(InvalidParameter, match=r"^(names|edges) must be"):
-            call()
+    with pytest.raises(InvalidParameter, match=r"^names must be"):
+        sd.Bins([0, 1], names=names)
+    with pytest.raises(InvalidParameter, match=r"^edges must be"):
+        sd.Bins(names)
 
 
 LONG = "x" * 200_000
