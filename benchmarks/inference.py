@@ -103,16 +103,55 @@ def counts() -> Iterator[tuple[sd.Release, float, float]]:
         yield session.release(request, sd.PureDP("1/3")), float(first), float(second)
 
 
-def quotients_that_hold() -> Iterator[float]:
-    """Yield the share of quotients of two groups that lie in their intervals."""
+def quotients() -> Iterator[tuple[Floats, Floats, float]]:
+    """Yield two answers of each group, the ends of their quotient, the exact one."""
     for release, first, second in counts():
         ratio = sd.col("n") / sd.col("n before")
-        errors = release.with_baseline(k="b").with_columns(r=ratio).errors
-        low, high = (
-            errors[f"r {end}"].to_numpy(zero_copy_only=False) for end in ("low", "high")
+        told = release.with_baseline(k="b").with_columns(r=ratio)
+        ends = (
+            told.errors[f"r {end}"].to_numpy(zero_copy_only=False)
+            for end in ("low", "high")
         )
-        exact = first / second
+        answers = (told[name].to_numpy() for name in ("n", "n before"))
+        yield np.stack(list(answers)), np.stack(list(ends)), first / second
+
+
+def quotients_that_hold() -> Iterator[float]:
+    """Yield the share of quotients of two groups that lie in their intervals."""
+    for _, (low, high), exact in quotients():
         yield float((~((exact < low) | (high < exact))).mean())
+
+
+def reached_by_noise(answers: Floats, quotient: Floats) -> NDArray[np.bool_]:
+    """Say where a - r b is what noise of scale 3 reaches more often than 1 in 20."""
+    top, bottom = answers
+    u, v = 3.0, 3.0 * np.abs(quotient) * (1 + 1e-9)  # two Laplace scales that differ
+    off = np.abs(top - quotient * bottom)
+    beyond = u**2 * np.exp(-off / u) - v**2 * np.exp(-off / v)
+    return np.asarray(beyond / (u**2 - v**2) >= 0.05)
+
+
+def width_of_fieller(answers: Floats) -> Floats:
+    """Return how wide Fieller's intervals of quotients are, where they have ends."""
+    ends = []
+    for side in (-1, 1):
+        near = answers[0] / answers[1]
+        far = near + side * 2.0**10
+        for _ in range(60):
+            middle = (near + far) / 2
+            holds = reached_by_noise(answers, middle)
+            near, far = np.where(holds, middle, near), np.where(holds, far, middle)
+        ends.append(near)
+    width: Floats = ends[1] - ends[0]
+    return width
+
+
+def width_over_fieller() -> float:
+    """Return how wide intervals of quotients are over Fieller's, of the worst shape."""
+    return max(
+        float(np.median(((high - low) / width_of_fieller(answers))[np.isfinite(high)]))
+        for answers, (low, high), _ in quotients()
+    )
 
 
 def sums_that_hold() -> Iterator[float]:
@@ -142,6 +181,13 @@ ROWS: Final[tuple[Row, ...]] = (
         unit="points",
         floor=2.5,
         goal=2.0,
+    ),
+    Figure(
+        what="quotients of two groups, seven shapes: width over Fieller's",
+        figure=width_over_fieller,
+        unit="times",
+        floor=1.1,
+        goal=1.05,
     ),
     Figure(
         what="sums of two groups, seven shapes: intervals that hold, from 95 %",

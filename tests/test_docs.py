@@ -8,10 +8,15 @@ import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sordino
+from sordino.plan.purchase import Purchase
+from sordino.query.dropped_rows import CutRows
+from sordino.session.executor import Desk
+from sordino.session.inspection import _number
 from tests.batches import for_each
 from tests.decisions import FOLDER, index
 from tests.effort import by_night
@@ -59,6 +64,8 @@ UNCALLED = {
     "load_ipython_extension",
 }
 """Names that users do not call: they are made by others, or abstract."""
+MOST_CUT = 0.04
+"""A reader copies limits: those of no page leave out more of the rows than this."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -75,7 +82,27 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     assert test.examples, "write the blocks as sessions, with >>>"
+    cut = rows_cut_off(monkeypatch)
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+    assert max(cut, default=0) <= MOST_CUT, "its limits cut off too much: say others"
+
+
+def rows_cut_off(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return a list that fills with the share of rows that limits of releases cut."""
+    shares: list[float] = []
+    plain = Desk._prepare
+
+    def prepare(desk: Desk, purchase: Purchase) -> Any:
+        prepared = plain(desk, purchase)  # first, for what is refused there
+        for place in purchase.plan.relation.passed:
+            if isinstance(place, CutRows):
+                ends = (place.before, place.after)
+                rows, kept = (_number(desk.catalog, node) for node in ends)
+                shares.append((rows - kept) / max(rows, 1))
+        return prepared
+
+    monkeypatch.setattr(Desk, "_prepare", prepare)
+    return shares
 
 
 @by_night

@@ -29,7 +29,7 @@ def invent_visits(patients: int) -> pa.Table:
     visits = draw.geometric(0.4, patients)
     patient = np.repeat(np.arange(patients), visits)
     first = draw.integers(1, 13, patients)[patient]
-    month = np.minimum(first + draw.poisson(0.4, len(patient)), 12)
+    month = (first + draw.poisson(0.4, len(patient)) - 1) % 12 + 1
     days = draw.integers(1, 29, len(patient))
     arrived = [
         dt.date(2025, month, day)

@@ -24,7 +24,6 @@ from pathlib import PurePath
 from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sordino.data.arrow import FROM_ARROW, DatasetSource
 from sordino.data.csv import COMMAS, TABS, Csv, CSVSource
@@ -184,6 +183,8 @@ class ParquetSource(AbstractSource):
         self._files.check()
 
     def size(self) -> int:
+        import pyarrow.parquet as pq  # noqa: PLC0415 brings ssl
+
         return sum(pq.read_metadata(path).num_rows for path in self.paths)
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
@@ -204,6 +205,8 @@ class ParquetSource(AbstractSource):
 
 
 def _form(path: str) -> Fields:
+    import pyarrow.parquet as pq  # noqa: PLC0415 as above
+
     return tuple((field.name, field.type) for field in pq.read_schema(path))
 
 

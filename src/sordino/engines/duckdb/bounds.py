@@ -1,236 +1,142 @@
-"""Truncation in portions: of ids with few rows, with very many, and the others.
+"""Truncation by digests that DuckDB streams, and that NumPy puts in order.
 
-Digests lie in ranges, `2**bits` of one length: those of ids, to count rows in little
-room, and those of rows, of which the first range has the ones that come first. Why the
-portions together are the rows of the bound: docs/proofs/kept-rows.md, section 5.
+An id is plain if no two of its rows share a digest, and no other id has its key. Of a
+plain id the rows of the least digests are kept; all rows of the others are numbered and
+placed by the statement's own rule. Why these are the rows of the bound:
+docs/proofs/kept-rows.md, section 5.
 
-A look at how many rows ids have decides in which portions the rows are kept, and so how
-long that takes; never which rows. What is believed of a source, its size, decides no
-more.
+What is believed of a source, its size, decides how rows are put in order, and so how
+long that takes; never which rows are kept.
 
 Kernel: totals.
 """
 
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sqlglot import exp
 
 from sordino.data.source import lookup
 from sordino.engines.statements import templates
-from sordino.engines.statements.database import AbstractDatabase
 from sordino.engines.statements.plans import (
     Made,
     Rule,
     Subquery,
     Writer,
     columns_named,
-    number_copies,
-    place_in_order,
+    keep_numbered,
     select_from,
-    table_named,
 )
 from sordino.engines.statements.scripts import Recipe
 from sordino.engines.statements.statements import Statement, Statements
-from sordino.engines.statements.templates import Sql
 from sordino.expressions.schema import Column, Schema
 from sordino.numbers.arrays import as_arrow, as_numpy
-from sordino.query.nodes import (
-    AbstractNode,
-    Filter,
-    KeepRows,
-    Kept,
-    Project,
-    Source,
-    Without,
-)
+from sordino.query.nodes import AbstractNode, Filter, KeepRows, Project, Source
 
-RANGE: Final = Schema.of([("range", Column("i64", nullable=False))])
-TWIN_BITS: Final = 32  # of the ranges by which rows that are alike are found
-EARLY_BITS: Final = 5  # of the ranges of which the first has the rows that come early
+Words: TypeAlias = npt.NDArray[Any]
+Truths: TypeAlias = npt.NDArray[np.bool_]
 
 
 @final
 @dataclass(frozen=True)
-class Ranges(AbstractNode):
-    """Rows, and last of all in which range the digest of some columns lies."""
+class Digested(AbstractNode):
+    """The rows below a bound, then their digests, then the hashes of their ids."""
 
-    child: AbstractNode
-    names: tuple[str, ...]
-    bits: int
-    schema: Schema = RANGE
-
-    def describe(self) -> str:
-        return f"ranges of {', '.join(self.names)}"
-
-
-@final
-@dataclass(frozen=True)
-class Marked(AbstractNode):
-    """The rows whose range, a column of theirs, is marked, or those whose is not."""
-
-    child: AbstractNode
-    column: str
-    marks: Made  # each range once
-    among: bool
+    bound: KeepRows
     schema: Schema
 
     def describe(self) -> str:
-        return f"some ranges, by {self.column}"
+        return "rows with their digests"
 
 
 @final
 @dataclass(frozen=True)
-class KeepEarly(AbstractNode):
-    """What a bound keeps of those ids of which it keeps early rows alone.
-
-    `twins` are the ranges of all rows that are like another.
-    """
+class KeepNumbered(AbstractNode):
+    """What a bound keeps of rows, by a number for each of those that are alike."""
 
     child: AbstractNode
     bound: KeepRows
-    twins: Made
     schema: Schema
 
     def describe(self) -> str:
-        return f"{self.bound.describe()}, of ids with early rows"
+        return self.bound.describe()
 
 
-def _ranges(work: Writer, node: Ranges) -> Subquery:
-    below = work.rows(node.child)
-    *carried, name = node.schema.names
-    place = _range(_first_digest(work, below, node.names), node.bits)
-    pairs = [*columns_named(below, carried), (name, place)]
+def _digest_rows(work: Writer, node: Digested) -> Subquery:
+    bound = node.bound
+    below = work.rows(bound.child)
+    carried = bound.child.schema.names
+    per = [below.columns[name].copy() for name in bound.per]
+    order = [below.columns[name] for name in bound.order]
+    words = [
+        work.dialect.digest([*per, *order, templates.bigint(1)]),
+        templates.function(work.dialect.key_hash, *per),
+    ]
+    further = node.schema.names[len(carried) :]
+    pairs = [*columns_named(below, carried), *zip(further, words, strict=False)]
     return work.part(select_from(below), pairs, node.schema)
 
 
-def _marked_rows(work: Writer, node: Marked) -> Subquery:
-    below, marks = work.rows(node.child), work.rows(node.marks)
-    (mark,) = marks.columns.values()
-    join = work.dialect.semi_join if node.among else work.dialect.anti_join
-    agree = below.columns[node.column].eq(mark)
-    select = join(select_from(below), table_named(marks.name), agree)
-    return work.part(select, columns_named(below, node.schema), node.schema)
-
-
-def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
-    """Keep the first rows of ids of which so many come early, copies among them.
-
-    Candidates are the rows that are early as the first of their kind, and all that may
-    be like another: so no copy of any row is early that is not among them.
-    """
-    bound, schema = node.bound, node.child.schema
-    candidates = _candidates(work, node)
-    numbered = number_copies(work, bound, candidates)
-    place = place_in_order(work, bound, numbered)
-    placed = work.share(work.select(numbered, schema, [*numbered.further, place]))
-    digest, number = placed.further
-    limit = exp.Literal.number(bound.limit)
-    last = exp.and_(number.copy().eq(limit.copy()), _is_early(digest))
-    # an id is settled if its last row that is kept comes early: so do all before it
-    enough = work.select(placed, bound.per, where=last)
-    agree = exp.and_(
-        *(
-            work.dialect.same(placed.columns[name].copy(), enough.columns[name].copy())
-            for name in bound.per
-        )
-    )
-    first = select_from(placed).where(number <= limit, copy=False)
-    rows = work.dialect.semi_join(first, table_named(enough.name), agree)
-    return work.part(rows, columns_named(placed, node.schema), node.schema)
-
-
-def _candidates(work: Writer, node: KeepEarly) -> Subquery:
-    below, schema = work.rows(node.child), node.child.schema
-    names = (*node.bound.per, *node.bound.order)
-    digested = work.select(below, schema, [_first_digest(work, below, names)])
-    twins = work.rows(node.twins)
-    (digest,), (twin,) = digested.further, twins.columns.values()
-    alike = _range(digest.copy(), TWIN_BITS).eq(twin.copy())
-    near = exp.or_(_is_early(digest), exp.not_(twin.copy().is_(exp.null())))
-    rows = select_from(digested).join(
-        table_named(twins.name), on=alike, join_type="left", copy=False
-    )
-    return work.part(
-        rows.where(near, copy=False), columns_named(digested, schema), schema
-    )
-
-
-def _first_digest(work: Writer, rows: Subquery, names: tuple[str, ...]) -> Sql:
-    return work.dialect.digest([
-        *(rows.columns[name] for name in names),
-        templates.bigint(1),
-    ])
-
-
-def _range(digest: Sql, bits: int) -> Sql:
-    shifted = exp.BitwiseRightShift(
-        this=digest.copy(), expression=exp.Literal.number(64 - bits)
-    )
-    return templates.as_type(shifted, "BIGINT")
-
-
-def _is_early(digest: Sql) -> exp.Condition:
-    return _range(digest, EARLY_BITS).eq(exp.Literal.number(0))
+def _number_rows(work: Writer, node: KeepNumbered) -> Subquery:
+    return keep_numbered(work, node.bound, work.rows(node.child))
 
 
 RULES: Final[Mapping[type[Any], Rule]] = {
-    Ranges: _ranges,
-    Marked: _marked_rows,
-    KeepEarly: _keep_early,
+    Digested: _digest_rows,
+    KeepNumbered: _number_rows,
 }
 
 
-LEAST: Final = 2**20  # of fewer rows a look costs more than it saves
-MOST: Final = 2**25  # of more rows the counts and the copy take too much memory
-FINE: Final = 16  # the counts of the first rows are in fewer ranges by this factor
-SAMPLE: Final = 32  # of so many rows one is looked at before the others are copied
-WORTH: Final = 2  # of so many rows one has to be spared its place in a sort
-FEW: Final = 8  # of so many rows of heavy ids no more than one may have a twin
+LEAST: Final = 2**20  # of fewer rows a second statement costs more than it saves
+MOST: Final = 2**25  # more rows are not held: places and words take 40 bytes each
+PART: Final = 2**15  # so many rows at least are put in order together: they fit a cache
+MANY: Final = 4  # of more such parts together 16 bits of digests leave many rows tied
+MOST_BITS: Final = 12  # of the bits by which parts are told, and one part more
+_KEY: Final = "key"
+_DIGEST: Final = "digest"
+_PLACE: Final = "place"
+LONGEST_ID: Final = 128  # bytes of a text that names who is bounded
+CHUNK: Final = 2**21  # about so many rows are handed over together
+_COMPARED: Final = frozenset({"i64", "text", "date", "time", "bool"})
+"""Types of ids of which two are the same if all their bits are."""
 
 
 @final
 @dataclass(frozen=True)
-class Looks:
-    """Looks at the rows of a bound, and says in which portions they are kept."""
+class Truncation:
+    """Keeps the rows of a bound by sorted digests, where there is room for them."""
 
-    database: AbstractDatabase
+    read: Callable[[Statement], Generator[pa.RecordBatch]]
+    """Streams a statement's rows, and looks at the plan that ran when they end."""
+    hand: Callable[[str, pa.Table], None]
     writes: Statements
-    salt: int
+    room: int  # bytes
 
     def statements(self, recipe: Recipe) -> Generator[Statement]:
         """Yield statements of all rows that are kept, each run before the next."""
         bound = recipe.run.rows
-        size = self._size(bound) if isinstance(bound, KeepRows) else 0
-        if not (isinstance(bound, KeepRows) and LEAST <= size <= MOST):
+        streamed = self._read_rows(bound) if isinstance(bound, KeepRows) else None
+        if streamed is None:  # nothing was kept
             yield recipe.run.last
             return
-        if not self._first_counts(bound, size).promise_much(size):
-            yield recipe.run.last
-            return
-        # a copy: of one moment, whatever its source does between two portions
-        counts = Counts.of(bound.limit, size)
-        copied = _with_ranges(bound, counts.bits)
-        copy = Kept(copied, f"{recipe.name}w", copied.schema)
-        self.database.begin_kept(copy.name, copy.schema)
-        try:
-            rows = self.writes.rows(copied)
-            self.database.hand_parts(rows)
-            self.database.keep(copy.name, rows, self.salt)
-            there = Kept(bound, recipe.name, bound.schema)
-            for portion in self._portions(bound, counts, copy, there):
-                yield self.writes.rows(portion)
-        finally:
-            self.database.destroy(copy.name)
+        clear, unclear = streamed.rank()
+        for rows in streamed.pick(clear, streamed.bound.schema, CHUNK):
+            yield self._hand_over(rows, Made(0, streamed.bound.schema))
+        if unclear.any():  # all of them at once: an id may have rows anywhere
+            schema = streamed.bound.child.schema
+            (rows,) = streamed.pick(unclear, schema, streamed.count)
+            node = KeepNumbered(Made(0, schema), streamed.bound, streamed.bound.schema)
+            yield self._hand_over(rows, node)
 
     def _size(self, bound: KeepRows) -> int:
         """Size that a source states; 0 where its rows may be left out."""
         below: AbstractNode = bound.child
+        if {below.schema[name].type for name in bound.per} - _COMPARED:
+            return 0
         while isinstance(below, (Project, Filter)):
             if isinstance(below, Filter) and below.condition.names() - {*bound.per}:
                 return 0
@@ -239,123 +145,265 @@ class Looks:
             return 0
         return lookup(self.writes.tables, below.table).source.size() or 0
 
-    def _portions(
-        self, bound: KeepRows, counts: "Counts", copy: Kept, there: Kept
-    ) -> Iterator[AbstractNode]:
-        """Rows of heavy ids, then of the others, then of light ones."""
-        schema, (*_, ranges) = bound.child.schema, copy.schema.columns
-        total = 0
-        for batch in self._columns(replace(copy, schema=Schema.of([ranges]))):
-            counts.add(batch)
-            total += len(batch)
-        rest: AbstractNode = replace(copy, schema=schema)
-        if total > MOST:  # more than its source said, and counts have 32 bits
-            yield replace(bound, child=rest)
-            return
-        light: list[AbstractNode] = []
-        crowded, heavy_ranges = counts.ranges_above(bound.limit), counts.heavy_ranges()
-        if counts.rows(crowded) * WORTH <= total:
-            marks = self._mark(0, crowded)
-            rest = Marked(copy, ranges[0], marks, among=True, schema=schema)
-            light.append(replace(rest, among=False, schema=bound.schema))
-        if counts.rows(heavy_ranges) * WORTH >= total > 0:
-            marks = self._mark(1, heavy_ranges)
-            heavy = Marked(copy, ranges[0], marks, among=True, schema=schema)
-            twins = self._twins(heavy, bound, counts.rows(heavy_ranges))
-            if twins is not None:
-                yield KeepEarly(heavy, bound, self._mark(2, twins), bound.schema)
-                rest = Without(rest, there, bound.per, schema)
-        yield replace(bound, child=rest)
-        yield from light
+    def _read_rows(self, bound: KeepRows) -> "StreamedRows | None":
+        """All rows with their digests; None if something stopped them, or no room."""
+        size = self._size(bound)
+        if not LEAST <= size <= MOST:
+            return None
+        streamed = StreamedRows(
+            bound, min(MOST_BITS, max(1, (size // PART).bit_length() - 1))
+        )
+        batches = self.read(self.writes.rows(_with_digests(bound)))
+        taken = 0
+        with closing(batches), suppress(OSError, pa.ArrowException, LongID):
+            for batch in batches:
+                taken += streamed.add(batch)
+                # from the first rows on it is known what all of them will take
+                share = max(1.0, size / max(1, streamed.count))
+                if streamed.count > MOST or taken * share > self.room:
+                    return None
+            return streamed
+        return None  # what stopped them stops the statement, too, which says it
 
-    def _first_counts(self, bound: KeepRows, size: int) -> "Counts":
-        counts, seen = Counts.of(bound.limit, -(-size // FINE)), 0
-        looked_at = Ranges(bound.child, bound.per, counts.bits)
-        with closing(self._columns(looked_at)) as batches:
-            while seen * SAMPLE < size and (batch := next(batches, None)) is not None:
-                counts.add(batch)
-                seen += len(batch)
-        return counts
-
-    def _twins(
-        self, heavy: Marked, bound: KeepRows, count: int
-    ) -> npt.NDArray[Any] | None:
-        """Ranges that several rows share; None if many rows do."""
-        ranges, seen = np.zeros(count, np.uint32), 0
-        names = (*bound.per, *bound.order)
-        for batch in self._columns(Ranges(heavy, names, TWIN_BITS)):
-            ranges[seen : seen + len(batch)] = batch
-            seen += len(batch)
-        ranges.sort()
-        several = ranges[1:][ranges[1:] == ranges[:-1]]
-        return None if len(several) * FEW > count else np.unique(several)
-
-    def _columns(self, rows: AbstractNode) -> Generator[npt.NDArray[Any]]:
-        statement = self.writes.rows(rows)
-        self.database.hand_parts(statement)
-        for batch in self.database.batches(statement, self.salt):
-            yield as_numpy(batch.column(0))
-
-    def _mark(self, number: int, ranges: npt.NDArray[Any]) -> Made:
-        column = as_arrow(ranges.astype(np.int64))
-        self.database.hand(f"m{number}", pa.table({"c0": column}))
-        return Made(number, RANGE)
+    def _hand_over(self, rows: pa.Table, node: AbstractNode) -> Statement:
+        names = [f"c{place}" for place in range(rows.num_columns)]
+        self.hand("m0", rows.rename_columns(names))
+        return self.writes.rows(node)
 
 
-def _with_ranges(bound: KeepRows, bits: int) -> Ranges:
+def _has_words(bound: KeepRows) -> bool:
+    """Tell whether ids are integers, of which each has a key of its own."""
+    return [bound.child.schema[name].type for name in bound.per] == ["i64"]
+
+
+def _with_digests(bound: KeepRows) -> Digested:
     columns = bound.child.schema.columns
-    name = "".join(("range", *bound.child.schema.names))  # longer than any of them
-    schema = Schema.of([*columns, (name, Column("i64", nullable=False))])
-    return Ranges(bound.child, bound.per, bits, schema)
+    further = ("digest",) if _has_words(bound) else ("digest", "hash")
+    # longer than any name
+    names = ("".join((name, *bound.child.schema.names)) for name in further)
+    word = Column("i64", nullable=False)
+    return Digested(bound, Schema.of([*columns, *((name, word) for name in names)]))
 
 
 @final
 @dataclass(frozen=True)
-class Counts:
-    """How many rows were seen of the ids of each range."""
+class SortedBatch:
+    """What is sorted of some rows, part by part: words of each row, by their names."""
 
-    limit: int
-    each: npt.NDArray[Any]
+    ends: list[int]  # of each part, after the 0 of the first
+    words: dict[str, Words]
 
     @classmethod
-    def of(cls, limit: int, size: int) -> "Counts":
-        """Counts of no rows, in at least `size` ranges."""
-        return cls(limit, np.zeros(1 << (size - 1).bit_length(), np.uint32))
+    def of(cls, batch: pa.RecordBatch, bound: KeepRows, bits: int) -> "SortedBatch":
+        """Part some rows by the first bits of their keys."""
+        names = bound.child.schema.names
+        ids = [batch.column(names.index(name)) for name in bound.per]
+        digests, *hashes = map(as_numpy, batch.columns[len(names) :])
+        if hashes:
+            words = {_KEY: hashes[0].view(np.uint64)} | _words_of_ids(ids)
+        else:
+            words = {_KEY: _mix_bits(as_numpy(ids[0].fill_null(0)).view(np.uint64))}
+        part = (words[_KEY] >> np.uint64(64 - bits)).astype(np.uint16)
+        if not hashes and ids[0].null_count:
+            # missing is an id, too: alone in a part beside the others
+            part[as_numpy(ids[0].is_null())] = 1 << bits
+        order = np.argsort(part, kind="stable")
+        ends = np.searchsorted(_take(part, order), range((1 << bits) + 2))
+        parted = _in_order(words | {_DIGEST: digests}, order)
+        return cls(ends.tolist(), parted | {_PLACE: order.astype(np.uint32)})
 
     @property
-    def bits(self) -> int:
-        """Return of how many bits the ranges are."""
-        return len(self.each).bit_length() - 1
+    def nbytes(self) -> int:
+        """Return how much room it takes."""
+        return sum(word.nbytes for word in self.words.values()) + 8 * len(self.ends)
 
-    def add(self, ranges: npt.NDArray[Any]) -> None:
-        """Count some rows."""
-        np.add.at(self.each, ranges, np.uint32(1))
 
-    def rows(self, ranges: Any = slice(None)) -> int:
-        """Return how many rows were seen in some ranges, or in all of them."""
-        return int(self.each[ranges].sum())
+@final
+@dataclass(frozen=True)
+class StreamedRows:
+    """Rows as they came, and their words in parts of the keys."""
 
-    def ranges_above(self, least: float) -> npt.NDArray[Any]:
-        """Return the ranges of more rows than some number."""
-        return np.flatnonzero(self.each > least)
+    bound: KeepRows
+    bits: int
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    pieces: list[SortedBatch] = field(default_factory=list)
 
-    def heavy_ranges(self, share: float = 1) -> npt.NDArray[Any]:
-        """Ranges that have so many rows that, most likely, enough come early.
+    @property
+    def count(self) -> int:
+        """Return how many rows they are."""
+        return sum(map(len, self.batches))
 
-        Of rows that are a share of all, so many less are enough.
-        """
-        return self.ranges_above(max(1, share * ((2 * self.limit + 32) << EARLY_BITS)))
+    def add(self, batch: pa.RecordBatch) -> int:
+        """Hold some rows, and return how many bytes they take before all are kept."""
+        names = list(self.bound.child.schema.names)
+        piece = SortedBatch.of(batch, self.bound, self.bits)
+        piece.words[_PLACE] += np.uint32(self.count)
+        rows = pa.RecordBatch.from_arrays(batch.columns[: len(names)], names=names)
+        self.pieces.append(piece)
+        self.batches.append(rows)
+        size: int = 2 * batch.nbytes  # what is kept is written once more
+        return size + piece.nbytes
 
-    def promise_much(self, size: int) -> bool:
-        """Tell whether ids look light or heavy, by the first of `size` rows.
+    def rank(self) -> tuple[Truths, Truths]:
+        """Tell which rows are kept of plain ids, and which are of all others."""
+        clear, unclear = np.zeros((2, self.count), np.bool_)
+        for part in self._parts():
+            order = _order(part[_KEY], part[_DIGEST], self.bits)
+            words = _in_order(part, order)
+            keys, places = words.pop(_KEY), words.pop(_PLACE)
+            first, limit = np.ones(len(keys), np.bool_), self.bound.limit
+            np.not_equal(keys[limit:], keys[:-limit], out=first[limit:])
+            rows = _not_plain(keys, words)
+            unclear[places[rows]] = True
+            clear[places[first & ~rows]] = True
+        self.pieces.clear()
+        return clear, unclear
 
-        Light if a row has few others of its id: of all pairs in a range those are left
-        out that are there by chance.
-        """
-        seen = self.rows()
-        if not seen:
-            return False
-        pairs = float(np.square(self.each, dtype=np.float64).sum()) - seen
-        others = (pairs / seen**2 - 1 / len(self.each)) * size
-        many = self.rows(self.heavy_ranges(share=seen / size))
-        return others * 4 <= self.limit * 3 or many * WORTH >= seen
+    def _parts(self) -> Iterator[dict[str, Words]]:
+        names = {name for piece in self.pieces for name in piece.words}
+        for part in range((1 << self.bits) + 1):
+            rows = [slice(*piece.ends[part : part + 2]) for piece in self.pieces]
+            if any(some.start < some.stop for some in rows):
+                yield {
+                    name: np.concatenate([
+                        piece.words[name][some]
+                        if name in piece.words
+                        else np.zeros(some.stop - some.start, np.uint8)
+                        for piece, some in zip(self.pieces, rows, strict=True)
+                    ])
+                    for name in names
+                }
+
+    def pick(self, rows: Truths, schema: Schema, least: int) -> Iterator[pa.Table]:
+        """Yield some rows, columns of a schema, in tables of so many or more."""
+        taken, seen = [], 0
+        for batch in self.batches:
+            mask = rows[seen : seen + len(batch)]
+            seen += len(batch)
+            taken.append(batch.select(list(schema.names)).filter(as_arrow(mask)))
+            count = sum(map(len, taken))
+            if count >= least or (count > 0 and seen == self.count):
+                yield pa.Table.from_batches(taken)
+                taken.clear()
+
+
+def _take(words: Words, places: Words) -> Words:
+    # of places that are all there none has to be looked at
+    taken: Words = np.take(words, places, mode="wrap")
+    return taken
+
+
+def _in_order(words: dict[str, Words], order: Words) -> dict[str, Words]:
+    return {name: _take(word, order) for name, word in words.items()}
+
+
+def _mix_bits(ids: Words) -> Words:
+    """Return keys of integers, one to one, in which the first bits tell them apart."""
+    # to add what is shifted by half of all bits can be undone, and to multiply by an
+    # odd number, too
+    keys: Words = ids ^ (ids >> np.uint64(32))
+    keys *= np.uint64(0x9E3779B97F4A7C15)
+    keys ^= keys >> np.uint64(32)
+    return keys
+
+
+def _order(keys: Words, digests: Words, bits: int) -> Words:
+    """Return the places of rows by key, then digest; all keys begin with the same bits.
+
+    Words of 16 bits are sorted, the least first. Where other bits decide, all are.
+    """
+    deep = 2 if len(keys) > MANY * PART else 1
+    words = [digests >> np.uint64(64 - 16 * n) for n in range(deep, 0, -1)]
+    words += [keys >> np.uint64(48 - 16 * n - bits) for n in (1, 0)]
+    order = np.argsort(words[0].astype(np.uint16), kind="stable")
+    for word in words[1:]:
+        by = np.argsort(_take(word.astype(np.uint16), order), kind="stable")
+        order = _take(order, by)
+    keys_there, there = _take(keys, order), _take(digests, order)
+    same = keys_there[1:] == keys_there[:-1]
+    near = (keys_there[1:] ^ keys_there[:-1]) >> np.uint64(32 - bits) == 0
+    if (near > same).any():  # rows of two keys may lie between each other
+        by_all: Words = np.lexsort((digests, keys))
+        return by_all
+    tied = same & ((there[1:] ^ there[:-1]) >> np.uint64(64 - 16 * deep) == 0)
+    down = tied & (there[1:] < there[:-1])
+    if down.any():
+        run = np.zeros(len(keys), np.int64)
+        np.cumsum(~tied, out=run[1:])
+        mended = np.zeros(run[-1] + 1, np.bool_)
+        mended[run[1:][down]] = True
+        rows = np.flatnonzero(mended[run])
+        order[rows] = order[rows[np.lexsort((there[rows], run[rows]))]]
+    return order
+
+
+def _not_plain(keys: Words, words: dict[str, Words]) -> Truths:
+    """Tell which rows, in order, are of ids that share a key, or a digest twice."""
+    same = keys[1:] == keys[:-1]
+    odd = np.zeros(len(same), np.bool_)
+    for name, word in words.items():
+        alike = word[1:] == word[:-1]
+        odd |= same & (alike if name == _DIGEST else ~alike)
+    if not odd.any():
+        return np.zeros(len(keys), np.bool_)
+    key = np.zeros(len(keys), np.int64)
+    np.cumsum(~same, out=key[1:])
+    unclear = np.zeros(key[-1] + 1, np.bool_)
+    unclear[key[1:][odd]] = True
+    rows: Truths = unclear[key]
+    return rows
+
+
+def _words_of_ids(ids: list[pa.Array]) -> dict[str, Words]:
+    """Return words that agree in two rows if all their ids do, and only then.
+
+    A word that is left out is 0.
+    """
+    words: dict[str, Words] = {}
+    for number, column in enumerate(ids):
+        if column.null_count:
+            words[f"id {number} missing"] = as_numpy(column.is_null())
+        if pa.types.is_string(column.type):
+            each = _words_of_texts(column.fill_null(""))
+        else:
+            each = [as_numpy(column.cast(_INTEGERS[column.type]).fill_null(0))]
+        words |= {f"id {number} {place}": word for place, word in enumerate(each)}
+    return words
+
+
+_INTEGERS: Final = {
+    pa.int64(): pa.int64(),
+    pa.bool_(): pa.uint8(),
+    pa.date32(): pa.int32(),
+    pa.timestamp("us"): pa.int64(),
+}
+
+
+def _words_of_texts(texts: pa.Array) -> list[Words]:
+    """Return the lengths of texts, and all their bytes by eight."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(texts) + 1, texts.offset * 4)
+    starts, lengths = ends[:-1].astype(np.int64), np.diff(ends)
+    longest = int(lengths.max(initial=0))
+    if longest > LONGEST_ID:
+        raise LongID
+    bytes_ = np.zeros(ends[-1] + longest + 8, np.uint8)
+    bytes_[: ends[-1]] = np.frombuffer(data or b"", np.uint8, ends[-1])
+    # a word begins at each byte
+    each = np.ndarray((len(bytes_) - 7,), np.uint64, bytes_, strides=(1,))
+    words: list[Words] = [lengths]
+    for first in range(0, longest, 8):
+        left = np.clip(lengths - first, 0, 8)
+        words.append(each[starts + first] & _FIRST_BYTES[left])
+    return words
+
+
+_FIRST_BYTES: Final = np.array(
+    [[255] * n + [0] * (8 - n) for n in range(9)], np.uint8
+).view(np.uint64)[:, 0]
+"""Words whose first bytes, in memory, are all ones."""
+
+
+@final
+class LongID(Exception):
+    """An id is a longer text than is streamed beside its row."""

@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from sordino.data.source import AbstractSource
 from sordino.engines.doors import Settings
-from sordino.engines.duckdb.bounds import Looks
+from sordino.engines.duckdb.bounds import Truncation
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.duckdb.plans import (
     INSERT,
@@ -250,6 +250,8 @@ if hasattr(os, "register_at_fork"):
 
 _LOG: Final = logging.getLogger("sordino")
 _BATCH: Final = 10_000
+_MANY: Final = 2**16  # rows of a batch that NumPy sorts
+_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _INTERRUPTED: Final = "Query interrupted"
 
 
@@ -330,7 +332,19 @@ class DuckDB(AbstractDatabase):
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
     ) -> Generator[Statement]:
-        return Looks(self, writes, salt).statements(recipe)
+        def read(statement: Statement) -> Generator[pa.RecordBatch]:
+            self.hand_parts(statement)
+            yield from self._run(statement, salt).to_arrow_reader(_MANY)
+            self._refuse_other_run(statement.text)
+
+        return Truncation(read, self.hand, writes, self._room() // 2).statements(recipe)
+
+    def _room(self) -> int:
+        """Memory that the database may take, in bytes."""
+        query = "SELECT current_setting('memory_limit')"
+        ((size,),) = self._connect().sql(query).fetchall()
+        number, unit = size.split()
+        return int(float(number) * 1024 ** _UNITS.index(unit))
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
         # as text: for a relation it would be read and bound once more

@@ -281,15 +281,13 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
         _keys_agree(work, _keys(node, again), unclear),
     )
     others = work.part(rows, columns_named(again, schema), schema)
-    copies = number_copies(work, node, others)
-    by = [*copies.further, *(copies.columns[name] for name in node.order)]
-    numbered = _keep_within(work, node, copies, exp.RowNumber(), by)
+    numbered = keep_numbered(work, node, others)
     clear = work.dialect.anti_join(
         select_from(near), table_named(unclear.name), _keys_agree(work, keys, unclear)
     )
     return work.both(
         work.part(clear, columns_named(near, node.schema), node.schema),
-        work.select(numbered, node.schema),
+        numbered,
     )
 
 
@@ -365,8 +363,8 @@ def _first_or_unclear(
     return work.select(ranked, node.child.schema, [*keys, unclear], near)
 
 
-def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
-    """Return rows; further: the digest of each with its number among those alike."""
+def keep_numbered(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
+    """Keep the first of rows by digests with their numbers among those alike."""
     schema = node.child.schema
     names = [*node.per, *node.order]
     copy = exp.Window(
@@ -374,13 +372,10 @@ def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     )
     counted = work.select(rows, schema, [copy])
     values = [*(counted.columns[name] for name in names), *counted.further]
-    return work.select(counted, schema, [work.dialect.digest(values)])
-
-
-def place_in_order(work: Writer, node: KeepRows, rows: Subquery) -> exp.Window:
-    """Return the place of a row in the order of digest and columns."""
-    by = [*rows.further, *(rows.columns[name] for name in node.order)]
-    return _window(work, rows, node, exp.RowNumber(), by)
+    copies = work.select(counted, schema, [work.dialect.digest(values)])
+    by = [*copies.further, *(copies.columns[name] for name in node.order)]
+    numbered = _keep_within(work, node, copies, exp.RowNumber(), by)
+    return work.select(numbered, node.schema)
 
 
 def keep_groups(work: Writer, node: KeepGroups) -> Subquery:
