@@ -2,6 +2,7 @@
 
     python -m tests.assurance build/audit.json          # by `sordino audit --facts`
     python -m tests.assurance build/inputs.json inputs  # by `python -m tests.hostile`
+    python -m tests.assurance build/calls.json calls    # by its `--calls`
     python -m tests.assurance build/nets.json nets      # by `tests.mutants.nets`
 
 It is made of docs/assurance.json, which keeps these figures, each with the commit of
@@ -77,7 +78,8 @@ def page(facts: Mapping[str, Any]) -> str:
     lines += [
         f"| {name} | {count:,} | `{how}` | {now} |\n" for name, count, how in counted()
     ]
-    inputs, nets = _input_lines(facts.get("inputs")), _net_lines(facts.get("nets"))
+    inputs = [*_input_lines(facts.get("inputs")), *_input_lines(facts.get("calls"))]
+    nets = _net_lines(facts.get("nets"))
     head = _HEAD.format(
         version=facts.get("version", ""), beside=facts.get("beside", "")
     )
@@ -85,17 +87,15 @@ def page(facts: Mapping[str, Any]) -> str:
 
 
 def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield what came of bad inputs, as rows."""
+    """Yield what came of bad inputs and calls, as rows."""
     if inputs is None:
         return
     command, commit = f"`{inputs['command']}`", inputs["commit"]
-    told = {kind: count for kind, count in inputs["tried"].items() if kind != "call"}
-    calls = inputs["tried"].get("call", 0)
-    tried, refused = calls + sum(told.values()), sum(inputs["refused"].values())
+    tried, refused = sum(inputs["tried"].values()), sum(inputs["refused"].values())
+    kinds = ", ".join("distinct call" if k == "call" else k for k in inputs["tried"])
     for name, value in (
-        ("distinct calls with odd values", f"{calls:,}"),
-        (f"bad inputs tried ({', '.join(told)})", f"{tried - calls:,}"),
-        ("of both refused by an exception of ours, others answered", f"{refused:,}"),
+        (f"bad inputs tried ({kinds})", f"{tried:,}"),
+        ("of them refused by an exception of ours, others answered", f"{refused:,}"),
         ("a foreign error, a charge or too long", f"{sum(inputs['faults'].values())}"),
         ("slowest bad input, CPU seconds", f"{inputs['slowest']:.1f}"),
     ):

@@ -380,6 +380,7 @@ def main(words: list[str]) -> int:
     figures: dict[str, Any] = {
         "command": f"python -m tests.hostile --count {arguments.count} "
         f"--seed {arguments.seed}"
+        + (f" --kinds {' '.join(arguments.kinds)}" if arguments.kinds else "")
         + (f" --calls {arguments.calls}" if arguments.calls else ""),
         "tried": {kind: tally.tried for kind, tally in tallies.items()},
         "refused": {kind: tally.refused for kind, tally in tallies.items()},

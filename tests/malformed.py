@@ -355,8 +355,9 @@ def wrong_calls(calls: Calls, count: int) -> list[str]:
             if (len(opened.history()), len(reads)) != before and not may_spend:
                 wrong.append(f"{name}: charged or read")
             wrong += [told] if told else []
-            calls.refused += told is not None
-            calls.made.add(tuple(calls.dice.notes))
+            made = tuple(calls.dice.notes)
+            calls.refused += told is not None and made not in calls.made
+            calls.made.add(made)
     finally:
         opened._desk.engine.answer = answer  # type: ignore[method-assign]
     return wrong

@@ -119,7 +119,7 @@ class Bins:
 
 
 def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
+    if not _is_list(edges):
         raise InvalidParameter("edges", edges, "must be a list", "Try [0, 10, 20].")
     read = [literal(edge) for edge in edges]
     if not 2 <= len(read) <= MOST_BINS + 1:
@@ -138,6 +138,12 @@ def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
     return kind, tuple(values)
 
 
+def _is_list(values: Any) -> bool:
+    # an array of no dimension says that it is iterable, and is not
+    is_one = isinstance(values, str) or getattr(values, "shape", None) == ()
+    return isinstance(values, Iterable) and not is_one
+
+
 def _kind(edges: Any, read: list[Literal]) -> str:
     kinds = {edge.type for edge in read}
     if kinds <= set(NUMBERS):
@@ -150,7 +156,7 @@ def _kind(edges: Any, read: list[Literal]) -> str:
 
 
 def _names(names: Any, count: int) -> tuple[str, ...]:
-    listed = () if isinstance(names, str) else tuple(names)
+    listed = tuple(names) if _is_list(names) else ()
     read = tuple(literal(name).constant for name in listed)
     texts = all(isinstance(name, str) for name in read)
     if not texts or len(read) != count or len(set(read)) != count:

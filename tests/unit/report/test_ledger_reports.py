@@ -137,6 +137,18 @@ def test_an_annex_has_the_facts_of_the_ledger(code: str) -> None:
     assert page == ledger_annex(ledger, "Clinic", code)
 
 
+def test_what_was_cut_off_is_told_in_the_language_of_the_report() -> None:
+    ledger = asked(VISITS.agg(n=sd.count(), coverage=True))
+    for code, limit, together in (
+        ("en", "At most 3 rows of one person count. About", "up to 9 of each person"),
+        ("de", "Höchstens 3 Zeilen einer Person zählen. Etwa", "höchstens 9 je Person"),
+        ("fr", "Au plus 3 lignes d’une personne comptent. Env", "9 au plus par person"),
+    ):
+        words = read_page(ledger_report(ledger, "Clinic", code)).words
+        assert limit in words
+        assert together in words
+
+
 def test_nobody_may_ask_for_more_than_all_are_left() -> None:
     ledger = asked(COUNT, sd.PureDP("0.3"), sd.PureDP("0.2"))
     ledger.allot("ana", sd.PureDP("0.25"))

@@ -1,5 +1,6 @@
 """Malformed calls are refused with our own errors, read nothing and charge nothing."""
 
+import decimal
 import warnings
 from typing import Any
 
@@ -61,6 +62,14 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_odd_weights(weights: Any) -> None:
     with pytest.raises(InvalidParameter, match="weights"):
         TABLE.agg(n=COUNT, weights=weights)
+
+
+@for_each("names", [3, int, decimal.Decimal(1), np.array(1)])
+def test_odd_names_of_bins(names: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"^names must be"):
+        sd.Bins([0, 1], names=names)
+    with pytest.raises(InvalidParameter, match=r"^edges must be"):
+        sd.Bins(names)
 
 
 LONG = "x" * 200_000

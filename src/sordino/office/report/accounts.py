@@ -21,7 +21,7 @@ In amounts, what is spent rounds up, and what is left rounds down.
 
 import ast
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from fractions import Fraction
@@ -55,6 +55,7 @@ from sordino.office.report.story import (
     ShownRelease,
     Trail,
 )
+from sordino.query.dropped_rows import TOGETHER
 from sordino.release.explanation import Verb, columns_of, cuts_of, verbs_of
 
 _CALLS: Final[Mapping[str, Callable[..., Loss]]] = {
@@ -287,7 +288,7 @@ def cut_sentences(language: Language, publication: ShownRelease) -> Iterator[Htm
     for cut in cuts:
         yield join(_cut_sentence(language, cut), " ")
     if measured:
-        items = (_ITEM.format(_measured_line(language, row)) for row in measured)
+        items = (_ITEM.format(_measured_line(language, row, cuts)) for row in measured)
         yield _LIST.format(join(*items))
     elif cuts:
         yield language.html("cut.unmeasured")
@@ -325,13 +326,25 @@ def _end(language: Language, words: Any) -> str:
         return language.bare_name(words)
 
 
-def _measured_line(language: Language, row: Mapping[str, Any]) -> Html:
+def _measured_line(
+    language: Language, row: Mapping[str, Any], cuts: Sequence[Verb]
+) -> Html:
     low, high = (language.number(format_number(row[end])) for end in ("low", "high"))
-    return language.html(
-        f"cut.measured.{str(row['kind']).replace(' ', '_')}",
-        what=CODE.format(language.name(row["what"])),
-        unit=language.plain(f"cut.unit.{row['counted']}"),
-        count=language.whole(row["count"]),
-        low=low,
-        high=high,
-    )
+    values: dict[str, Content] = {
+        "count": language.whole(max(row["count"], 0)),
+        "low": low,
+        "high": high,
+        "unit": language.plain(f"cut.unit.{row['counted']}"),
+    }
+    kind, what = str(row["kind"]).replace(" ", "_"), str(row["what"])
+    if what.startswith(TOGETHER):
+        # "limits together, up to 6 of one patient" or "..., more than 6 of one patient"
+        most = what.removeprefix(TOGETHER).split()[2].replace(",", "")
+        kind, values["most"] = f"together_{row['counted']}", language.whole(int(most))
+    # the limit in the language of the page, where it is plain which one is meant
+    by = [cut for cut in cuts if cut[0] == what.partition("(")[0]]
+    if len(by) == 1:
+        kind, values["limit"] = "limit", _cut_sentence(language, by[0])
+    else:
+        values["what"] = CODE.format(language.name(what))
+    return language.html(f"cut.measured.{kind}", **values)
