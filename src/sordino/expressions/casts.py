@@ -81,6 +81,7 @@ from sordino.expressions.tree import (
     kind,
 )
 from sordino.numbers import arguments
+from sordino.numbers.canonical import Words, call
 
 YEAR: Final = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9][0-9]|[1-9][0-9][0-9][0-9])"
 OFFSET: Final = "Z|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
@@ -353,7 +354,12 @@ def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:
     return _READERS[to](cell.strip(BLANKS), spelling)
 
 
-READ: Final = Operation("read", _facts, spelled_value, copies=5)
+def _words(of: tuple[AbstractTree, ...], to: str, spelling: Spelling) -> Words:
+    (cell,) = of
+    return call("read", of=cell.words, to=to, spelling=repr(spelling))
+
+
+READ: Final = Operation("read", _facts, spelled_value, copies=5, words=_words)
 
 
 _CAST_DAY: Final = f"{YEAR}-[0-9][0-9]-[0-9][0-9]"

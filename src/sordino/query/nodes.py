@@ -404,7 +404,7 @@ def by_kind(
 
     >>> by_kind(AbstractTotal, {Total: "sum"})
     Traceback (most recent call last):
-    TypeError: no rule for Distinct
+    TypeError: no rule for Distinct, Missing
     """
     room = _room(base)
     kinds = {subclass for subclass in base.__subclasses__() if _room(subclass) == room}

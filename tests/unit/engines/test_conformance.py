@@ -38,6 +38,12 @@ def test_duckdb_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kinds["frozen"] == 6
 
 
+def test_every_form_has_words_of_its_own() -> None:
+    """By them an engine knows which script it has written for a question."""
+    words = Counter(repr((form.types, form.on_columns().words)) for form in FORMS)
+    assert not [each for each, count in words.items() if count > 1]
+
+
 def _nulls_as_zero(self: Any, value: Any, *_: Any, **__: Any) -> Any:
     del self
     return templates.function("count", value.copy())
