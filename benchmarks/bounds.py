@@ -51,10 +51,10 @@ def _texts(generator: np.random.Generator, count: int, size: int) -> pa.Array:
 
 
 SHAPES: Final = (
-    Shape("10 rows an id", lambda one, n, size: one.integers(0, size // 10, n), 16, 6),
-    Shape("2 rows an id", lambda one, n, size: one.integers(0, size // 2, n), 16, 6),
-    Shape("ids by Zipf", lambda one, n, size: one.zipf(1.5, n) % (size // 10), 16, 6),
-    Shape("10 rows a text id", _texts, 26, 10),
+    Shape("10 rows an id", lambda one, n, size: one.integers(0, size // 10, n), 11, 6),
+    Shape("2 rows an id", lambda one, n, size: one.integers(0, size // 2, n), 11, 6),
+    Shape("ids by Zipf", lambda one, n, size: one.zipf(1.5, n) % (size // 10), 11, 6),
+    Shape("10 rows a text id", _texts, 16, 10),
 )
 
 
