@@ -553,6 +553,12 @@ def _factor_of_shown(sums: Sums, form: Form) -> float:
 
 
 def _round_inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Round ends to the integers between them, where there is one.
+
+    >>> low, high = _round_inward(np.array([0.2, 0.2]), np.array([2.7, 0.7]))
+    >>> low.tolist(), high.tolist()
+    ([1.0, 0.2], [2.0, 0.7])
+    """
     inner, outer = np.ceil(low), np.floor(high)
     empty = inner > outer
     # without an integer inside, rounded ends would cross
