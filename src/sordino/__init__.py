@@ -8,7 +8,6 @@ written once, in `__init__.pyi`, as imports that editors and type checkers follo
 Fraction(1, 2)
 """
 
-import gc
 from importlib import import_module
 from typing import Any
 
@@ -27,26 +26,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         message = f"sordino has no {name}; it has {', '.join(sorted(_HOMES))}"
         raise AttributeError(message)
-    home = _import_home(_HOMES[name])
+    home = import_module(_HOMES[name])
     if home.__name__ == __name__:
         return import_module(f"{__name__}.{name}")
     globals()[name] = public = getattr(home, name)
     return public
-
-
-def _import_home(module: str) -> Any:
-    """Import a module, with what it needs, without looking for garbage meanwhile.
-
-    All that modules make stays: to look it through again and again is a twentieth of
-    a start.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(module)
-    finally:
-        if collects:  # else it was the user's wish
-            gc.enable()
 
 
 def _stub_imports() -> dict[str, str]:

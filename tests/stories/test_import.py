@@ -40,26 +40,3 @@ def test_heavy_packages_wait_until_they_are_needed(
     script = f"{work}; import sys; print(*{set(absent)} & set(sys.modules))"
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True)
     assert loaded.split() == []
-
-
-COLLECTOR = """import gc, sys, sordino as sd
-begun = []
-gc.callbacks.append(lambda phase, _: begun.append(phase))
-sd.Laplace
-states = [len(begun) < 20, gc.isenabled()]
-gc.disable()
-sd.DiscreteGaussian
-states.append(gc.isenabled())
-gc.enable()
-sys.modules["sordino.session.session"] = None
-try:
-    sd.Session
-except ImportError:
-    states.append(gc.isenabled())
-print(*states)"""
-
-
-def test_imports_leave_the_collector_as_it_was() -> None:
-    """It waits meanwhile; whoever turned it off finds it off, whatever fails."""
-    states = subprocess.check_output([sys.executable, "-c", COLLECTOR], text=True)
-    assert states.split() == ["True", "True", "False", "True"]
