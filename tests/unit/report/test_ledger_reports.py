@@ -149,6 +149,21 @@ def test_what_was_cut_off_is_told_in_the_language_of_the_report() -> None:
         assert together in words
 
 
+def test_a_table_is_not_taken_for_what_limits_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("person,days\n1,2\n2,x\n", encoding="utf-8")
+    ledger, name = Ledger.in_memory(LIMIT), "limits together, a b c"
+    table = sd.PrivateTable(
+        tmp_path / "a.csv",
+        protects=sd.AddRowsWithID("person"),
+        columns={"person": "i64", "days": "i64"},
+    )
+    session = sd.Session({name: table}, ledger=ledger, engine="memory")
+    query = sd.table(name).enforce(sd.MaxRowsPerID(3))
+    asked_for = query.agg(s=sd.sum("days", 0, 9, nulls=0), coverage=True)
+    session.release(asked_for, TENTH, key="k")
+    assert f"{name}.days : about" in words_of_report(ledger)
+
+
 def test_nobody_may_ask_for_more_than_all_are_left() -> None:
     ledger = asked(COUNT, sd.PureDP("0.3"), sd.PureDP("0.2"))
     ledger.allot("ana", sd.PureDP("0.25"))

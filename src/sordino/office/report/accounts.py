@@ -55,7 +55,7 @@ from sordino.office.report.story import (
     ShownRelease,
     Trail,
 )
-from sordino.query.dropped_rows import TOGETHER
+from sordino.query.dropped_rows import CUT_OFF, TOGETHER
 from sordino.release.explanation import Verb, columns_of, cuts_of, verbs_of
 
 _CALLS: Final[Mapping[str, Callable[..., Loss]]] = {
@@ -337,12 +337,13 @@ def _measured_line(
         "unit": language.plain(f"cut.unit.{row['counted']}"),
     }
     kind, what = str(row["kind"]).replace(" ", "_"), str(row["what"])
-    if what.startswith(TOGETHER):
+    limits = cuts if row["kind"] == CUT_OFF else ()  # else it is a name of the user's
+    if limits and what.startswith(TOGETHER):
         # "limits together, up to 6 of one patient" or "..., more than 6 of one patient"
         most = what.removeprefix(TOGETHER).split()[2].replace(",", "")
         kind, values["most"] = f"together_{row['counted']}", language.whole(int(most))
     # the limit in the language of the page, where it is plain which one is meant
-    by = [cut for cut in cuts if cut[0] == what.partition("(")[0]]
+    by = [cut for cut in limits if cut[0] == what.partition("(")[0]]
     if len(by) == 1:
         kind, values["limit"] = "limit", _cut_sentence(language, by[0])
     else:
