@@ -188,7 +188,7 @@ def _with_digests(bound: KeepRows) -> Digested:
 @final
 @dataclass(frozen=True)
 class SortedBatch:
-    """What is sorted of some rows, part by part: words of each row, by their names."""
+    """Rows of one batch in parts of near keys: the words by which they are sorted."""
 
     ends: list[int]  # of each part, after the 0 of the first
     words: dict[str, Words]

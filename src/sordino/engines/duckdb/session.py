@@ -340,11 +340,14 @@ class DuckDB(AbstractDatabase):
         return Truncation(read, self.hand, writes, self._room() // 2).statements(recipe)
 
     def _room(self) -> int:
-        """Memory that the database may take, in bytes."""
+        """Memory that the database may take, in bytes; 0 if it is told otherwise."""
         query = "SELECT current_setting('memory_limit')"
         ((size,),) = self._connect().sql(query).fetchall()
-        number, unit = size.split()
-        return int(float(number) * 1024 ** _UNITS.index(unit))
+        try:
+            number, unit = size.split()
+            return int(float(number) * 1024 ** _UNITS.index(unit))
+        except (ValueError, OverflowError):  # other words: no reason to fail, when paid
+            return 0
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
         # as text: for a relation it would be read and bound once more

@@ -206,8 +206,8 @@ PARTS: Final = "parts"
 
 
 Form: TypeAlias = Callable[[Writer, Question, Subquery], Told]
-"""What is told of each group, and of which rows: `wide_totals`, `narrow_totals`, or
-measures."""
+"""Totals of a group as SQL, with the rows below them: `wide_totals`, `narrow_totals`,
+or measures."""
 
 
 def wide_totals(work: Writer, question: Question, rows: Subquery) -> Told:
