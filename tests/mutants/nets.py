@@ -1,6 +1,7 @@
 """Which nets catch each planted error: `python -m tests.mutants.nets`.
 
     python -m tests.mutants.nets --minutes 30 --out FILE
+    python -m tests.mutants.nets --drawn 7 --minutes 30 --out FILE
     python -m tests.mutants.nets --laws build/laws.txt --out FILE
 
 | net | what it is here |
@@ -12,7 +13,10 @@
 
 The first three share no test with the laws, and see prices, noise and answers alone: an
 error that changes none of them is for the laws. Errors that reviews planted come first,
-then all others in an order drawn by their names.
+then all others in an order drawn by their names. With `--drawn` errors are made, not
+taken: small changes of lines of the kernel, in an order drawn by a seed, of which all
+four nets are asked at once. One that slips through all of them ends the run with 1,
+unless `explained.py` says why nobody can notice it.
 """
 
 import argparse
@@ -20,16 +24,16 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from operator import itemgetter, methodcaller
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, final
 
 import sordino as sd
 from sordino.auditing.suite import (
@@ -39,8 +43,12 @@ from sordino.auditing.suite import (
     measure_worlds,
 )
 from tests.laws.test_query_audits import ATTACKS, KINDS, answers, is_above, shown
+from tests.mutants.__main__ import drawn as drawn_changes
 from tests.mutants.alone import Drawn, drawn_here, refused_prices
+from tests.mutants.explained import EXPLAINED, is_explained
 from tests.mutants.planted import PLANTED
+from tests.mutants.rooms import ROOMS as ALL_ROOMS
+from tests.mutants.trial import Copy
 
 TREE: Final = Path(__file__).resolve().parents[2]
 NETS: Final = ("checker", "loss meter", "black box", "laws")
@@ -77,6 +85,10 @@ _FIRST: Final = 700_000
 _SAMPLES: Final = 100_000
 _SURE: Final = "0.999999999"
 _PATIENCE: Final = 900.0
+_LONGEST: Final = 240.0
+"""Seconds of computing that the tests of a room are given."""
+_KERNEL: Final = "\nKernel: "
+"""What a file of the kernel says of itself."""
 _SEEN: Final = re.compile(r"(killed|SURVIVED|UNDECIDED)  (\S+)  (.+)  \d+ s .*")
 
 
@@ -87,6 +99,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=math.inf)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--drawn", type=int, metavar="SEED", help="make errors")
     parser.add_argument("--look", action="store_true", help="look at the tree here")
     parser.add_argument("--laws", type=Path, help="what the laws said, into FILE")
     arguments = parser.parse_args(words)
@@ -95,42 +108,98 @@ def main(words: list[str]) -> int:
     if arguments.laws is not None:
         return _write_laws(arguments.laws, arguments.out)
     until = time.monotonic() + 60 * arguments.minutes
+    seed = "" if arguments.drawn is None else f"--drawn {arguments.drawn} "
     facts: dict[str, Any] = {
-        "command": f"python -m tests.mutants.nets --minutes {arguments.minutes:g} "
-        f"--seeds {arguments.seeds}",
+        "command": f"python -m tests.mutants.nets {seed}"
+        f"--minutes {arguments.minutes:g} --seeds {arguments.seeds}",
         "errors": [],
     }
+    slipped = 0
     with tempfile.TemporaryDirectory(prefix="nets-") as place:
-        for row in _rows(Path(place), arguments, until):
+        for row in _rows(Copy(TREE, Path(place)), arguments, until):
             facts["errors"].append(row)
             _say(" ".join(f"{net}: {row[net]};" for net in NETS) + f" {row['says']}")
+            slipped += arguments.drawn is not None and slips(row)
             if arguments.out is not None:
                 arguments.out.write_text(json.dumps(facts, indent=1) + "\n")
-    return 0
+    return int(slipped > 0)
 
 
-def _rows(copy: Path, arguments: Any, until: float) -> Iterator[dict[str, str]]:
-    for name in ("src", "tests"):
-        shutil.copytree(TREE / name, copy / name)
-    shutil.copy(TREE / "pyproject.toml", copy)
-    honest = _seen(copy, arguments.seeds)
+def slips(row: Mapping[str, str]) -> bool:
+    """Tell whether no net notices an error that somebody could notice."""
+    if row.get("reason"):
+        return False
+    return {"caught", "raises", "undecided"}.isdisjoint(row[net] for net in NETS)
+
+
+def _rows(copy: Copy, arguments: Any, until: float) -> Iterator[dict[str, str]]:
+    honest = _seen(copy.place, arguments.seeds)
     if honest is None or "caught" in honest.values():
         raise SystemExit(f"a net catches something where nothing is planted: {honest}")
-    chosen = [each for each in PLANTED if each.room in arguments.rooms]
-    for error in sorted(chosen, key=lambda each: _rank(each.says)):
+    made = arguments.drawn is not None
+    for error in _drawn_errors(arguments) if made else _planted_errors(arguments):
         if time.monotonic() > until:
             return
-        path = copy / error.file
+        path = copy.place / error.file
         source = path.read_text(encoding="utf-8")
-        path.write_text(source.replace(error.before, error.after), encoding="utf-8")
-        seen = _seen(copy, arguments.seeds)
-        path.write_text(source, encoding="utf-8")
         row = {"room": error.room, "says": error.says, "laws": "not asked"}
+        if error.reason:
+            yield row | dict.fromkeys(NETS, "-") | {"reason": error.reason}
+            continue
+        changed = error.change(source)
+        path.write_text(changed, encoding="utf-8")
+        seen = _seen(copy.place, arguments.seeds)
+        path.write_text(source, encoding="utf-8")
+        if made:
+            row["laws"] = _ask_laws(copy, error, changed)
         if seen is None:
             yield row | dict.fromkeys(NETS[:3], "undecided")
             continue
         checker = _checker(honest["prices"], seen.pop("prices"))
         yield row | {"checker": checker} | seen
+
+
+@final
+class PlantedError(NamedTuple):
+    """An error to be tried, and the room whose tests should notice it."""
+
+    room: str
+    says: str
+    file: str
+    change: Callable[[str], str]
+    reason: str = ""
+    """Why nobody can notice it."""
+
+
+def _planted_errors(arguments: Any) -> Iterator[PlantedError]:
+    chosen = [each for each in PLANTED if each.room in arguments.rooms]
+    for each in sorted(chosen, key=lambda each: _rank(each.says)):
+        put = methodcaller("replace", each.before, each.after)
+        yield PlantedError(each.room, each.says, each.file, put)
+
+
+def _drawn_errors(arguments: Any) -> Iterator[PlantedError]:
+    """Yield changes of the kernel's lines, those of all rooms in one drawn order."""
+    seed = arguments.drawn
+    every = [
+        (change.rank(seed), room, change)
+        for room in arguments.rooms
+        for change in drawn_changes(TREE, ALL_ROOMS[room], seed)
+        if _KERNEL in (TREE / change.file).read_text(encoding="utf-8")
+    ]
+    for _, room, change in sorted(every, key=itemgetter(0)):
+        before, after = change.before.strip(), change.after.strip()
+        says = f"{Path(change.file).name}: `{before}` => `{after}`".replace("|", "or")
+        reason = EXPLAINED[change.file, before, after] if is_explained(change) else ""
+        yield PlantedError(room, says, change.file, change.applied, reason)
+
+
+def _ask_laws(copy: Copy, error: PlantedError, changed: str) -> str:
+    tests = (error.file, *ALL_ROOMS[error.room].tests)
+    outcome = copy.tried(error.file, changed, tests, _LONGEST)
+    if outcome.late:
+        return "undecided"
+    return "caught" if outcome.killed else "-"
 
 
 def _rank(says: str) -> tuple[bool, bytes]:
