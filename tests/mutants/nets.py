@@ -29,9 +29,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from operator import itemgetter, methodcaller
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
 
@@ -43,12 +43,12 @@ from sordino.auditing.suite import (
     measure_worlds,
 )
 from tests.laws.test_query_audits import ATTACKS, KINDS, answers, is_above, shown
-from tests.mutants.__main__ import drawn as drawn_changes
 from tests.mutants.alone import Drawn, drawn_here, refused_prices
+from tests.mutants.changes import Change, changes
 from tests.mutants.explained import EXPLAINED, is_explained
 from tests.mutants.planted import PLANTED
 from tests.mutants.rooms import ROOMS as ALL_ROOMS
-from tests.mutants.trial import Copy
+from tests.mutants.trial import PLAIN, Copy
 
 TREE: Final = Path(__file__).resolve().parents[2]
 NETS: Final = ("checker", "loss meter", "black box", "laws")
@@ -85,8 +85,6 @@ _FIRST: Final = 700_000
 _SAMPLES: Final = 100_000
 _SURE: Final = "0.999999999"
 _PATIENCE: Final = 900.0
-_LONGEST: Final = 240.0
-"""Seconds of computing that the tests of a room are given."""
 _KERNEL: Final = "\nKernel: "
 """What a file of the kernel says of itself."""
 _SEEN: Final = re.compile(r"(killed|SURVIVED|UNDECIDED)  (\S+)  (.+)  \d+ s .*")
@@ -114,9 +112,11 @@ def main(words: list[str]) -> int:
         f"--minutes {arguments.minutes:g} --seeds {arguments.seeds}",
         "errors": [],
     }
+    if arguments.drawn is not None:
+        facts["changes"] = len(_ranked_changes(arguments))
     slipped = 0
     with tempfile.TemporaryDirectory(prefix="nets-") as place:
-        for row in _rows(Copy(TREE, Path(place)), arguments, until):
+        for row in _rows(Copy(TREE, Path(place)).place, arguments, until):
             facts["errors"].append(row)
             _say(" ".join(f"{net}: {row[net]};" for net in NETS) + f" {row['says']}")
             slipped += arguments.drawn is not None and slips(row)
@@ -132,26 +132,25 @@ def slips(row: Mapping[str, str]) -> bool:
     return {"caught", "raises", "undecided"}.isdisjoint(row[net] for net in NETS)
 
 
-def _rows(copy: Copy, arguments: Any, until: float) -> Iterator[dict[str, str]]:
-    honest = _seen(copy.place, arguments.seeds)
+def _rows(copy: Path, arguments: Any, until: float) -> Iterator[dict[str, str]]:
+    honest = _seen(copy, arguments.seeds)
     if honest is None or "caught" in honest.values():
         raise SystemExit(f"a net catches something where nothing is planted: {honest}")
     made = arguments.drawn is not None
     for error in _drawn_errors(arguments) if made else _planted_errors(arguments):
         if time.monotonic() > until:
             return
-        path = copy.place / error.file
-        source = path.read_text(encoding="utf-8")
         row = {"room": error.room, "says": error.says, "laws": "not asked"}
         if error.reason:
             yield row | dict.fromkeys(NETS, "-") | {"reason": error.reason}
             continue
-        changed = error.change(source)
-        path.write_text(changed, encoding="utf-8")
-        seen = _seen(copy.place, arguments.seeds)
-        path.write_text(source, encoding="utf-8")
+        path = copy / error.file
+        source = path.read_text(encoding="utf-8")
+        path.write_text(error.change(source), encoding="utf-8")
+        seen = _seen(copy, arguments.seeds)
         if made:
-            row["laws"] = _ask_laws(copy, error, changed)
+            row["laws"] = _ask_laws(copy, error)
+        path.write_text(source, encoding="utf-8")
         if seen is None:
             yield row | dict.fromkeys(NETS[:3], "undecided")
             continue
@@ -178,28 +177,55 @@ def _planted_errors(arguments: Any) -> Iterator[PlantedError]:
         yield PlantedError(each.room, each.says, each.file, put)
 
 
-def _drawn_errors(arguments: Any) -> Iterator[PlantedError]:
-    """Yield changes of the kernel's lines, those of all rooms in one drawn order."""
-    seed = arguments.drawn
+def _ranked_changes(arguments: Any) -> list[tuple[str, Change]]:
+    """Return rooms with changes of the kernel's lines, all in one drawn order."""
+    paths = {
+        path: room for room in arguments.rooms for path in ALL_ROOMS[room].paths(TREE)
+    }
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
     every = [
-        (change.rank(seed), room, change)
-        for room in arguments.rooms
-        for change in drawn_changes(TREE, ALL_ROOMS[room], seed)
-        if _KERNEL in (TREE / change.file).read_text(encoding="utf-8")
+        (paths[path], change)
+        for path, text in texts.items()
+        if _KERNEL in text
+        for change in changes(str(path.relative_to(TREE)), text)
     ]
-    for _, room, change in sorted(every, key=itemgetter(0)):
+    return sorted(every, key=lambda pair: pair[1].rank(arguments.drawn))
+
+
+def _drawn_errors(arguments: Any) -> Iterator[PlantedError]:
+    for room, change in _ranked_changes(arguments):
+        if not change.is_python((TREE / change.file).read_text(encoding="utf-8")):
+            continue
         before, after = change.before.strip(), change.after.strip()
         says = f"{Path(change.file).name}: `{before}` => `{after}`".replace("|", "or")
         reason = EXPLAINED[change.file, before, after] if is_explained(change) else ""
         yield PlantedError(room, says, change.file, change.applied, reason)
 
 
-def _ask_laws(copy: Copy, error: PlantedError, changed: str) -> str:
+def _ask_laws(copy: Path, error: PlantedError) -> str:
+    """Run the tests of a room where the error lies, until one of them notices it."""
+    # a process that has loaded nothing of ours: what is loaded would be the true tree
     tests = (error.file, *ALL_ROOMS[error.room].tests)
-    outcome = copy.tried(error.file, changed, tests, _LONGEST)
-    if outcome.late:
+    try:
+        ended = _run(copy, ["pytest", "-x", *PLAIN, *tests])
+    except subprocess.TimeoutExpired:
         return "undecided"
-    return "caught" if outcome.killed else "-"
+    if ended.returncode not in {0, 1}:
+        raise RuntimeError(f"the tests did not run: {ended.stdout[-2000:]}")
+    return "caught" if ended.returncode else "-"
+
+
+def _run(copy: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    places = os.pathsep.join([str(copy / "src"), str(copy)])
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": places, "SORDINO_PROFILE": "trial"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE,
+    )
 
 
 def _rank(says: str) -> tuple[bool, bytes]:
@@ -212,17 +238,9 @@ def _checker(honest: Drawn, drawn: Drawn) -> str:
 
 
 def _seen(copy: Path, seeds: int) -> dict[str, Any] | None:
-    places = os.pathsep.join([str(copy / "src"), str(copy)])
+    look = ["tests.mutants.nets", "--look", f"--seeds={seeds}"]
     try:
-        ended = subprocess.run(
-            [sys.executable, "-m", "tests.mutants.nets", "--look", f"--seeds={seeds}"],
-            cwd=copy,
-            env=os.environ | {"PYTHONPATH": places, "SORDINO_PROFILE": "trial"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_PATIENCE,
-        )
+        ended = _run(copy, look)
     except subprocess.TimeoutExpired:
         return None
     if ended.returncode:
