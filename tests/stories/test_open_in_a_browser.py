@@ -46,7 +46,8 @@ def choose(tab: Tab) -> str:
     tab.follow("#job")
     keys = len(tab.strokes)
     enters = tab.strokes.count("Enter")
-    return f"{first} keys to a first job, {keys} to this one, {enters} of them Enter"
+    means = f"{keys} to one with a mean in each group"
+    return f"{first} keys to a first job, {means}, {enters} of them Enter"
 
 
 def download(tab: Tab, folder: Path) -> str:
