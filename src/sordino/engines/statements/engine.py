@@ -187,11 +187,15 @@ class SQLEngine(AbstractEngine):
     def _script(self, question: Question) -> Script:
         scripts, places = self._scripts, self._kept  # before the tables are read
 
-        def write(again: bool) -> Script:  # noqa: FBT001 passed on
-            bounded = places.use_kept_rows(question)
+        def write(known: Script | None) -> Script:
+            again = known is not None
+            bounded = known.question if known else places.use_kept_rows(question)
+            narrow = bounded
             if self.dialect.narrow_types and places.narrows:
-                bounded = scripts.narrow.use(bounded, places.narrow_name, again=again)
-            return Script.of(self._statements(), bounded, question)
+                narrow = scripts.narrow.use(bounded, places.narrow_name, again=again)
+            if known is not None and narrow is bounded:
+                return known
+            return Script.of(self._statements(), narrow, question)
 
         return scripts.script(question, write)
 

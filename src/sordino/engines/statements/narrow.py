@@ -215,7 +215,8 @@ def _values_of(question: Question) -> Values | None:
     keys, nodes = question.keys, [*nodes_below(question.rows)]
     if any(isinstance(node, FUNCTIONS) for node in nodes):
         return None
-    if not any(isinstance(node, Kept) for node in nodes):
+    kept = [node.rows for node in nodes if isinstance(node, Kept)]
+    if not kept or any(isinstance(rows, Narrow) for rows in kept):
         return None
     if question.by and (keys is None or not 0 < keys.num_rows <= MOST_KEYS):
         return None

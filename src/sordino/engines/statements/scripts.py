@@ -242,24 +242,27 @@ class WrittenScripts:
         self._again: set[Hashable] = set()  # those that were asked for again
         self.narrow = NarrowRows()
 
-    def script(self, question: Question, write: Callable[[bool], Script]) -> Script:
+    def script(
+        self, question: Question, write: Callable[[Script | None], Script]
+    ) -> Script:
         """Return the script of a question, which may be that of an equal one.
 
-        It is written for whoever asks first, and once more for who asks again.
+        It is written for whoever asks first, and looked at once more for who asks
+        again.
         """
         # what a function does may change: its script is of the one that was given
         if any(isinstance(node, FUNCTIONS) for node in nodes_below(question.rows)):
-            return write(False)
+            return write(None)
         keys, count = question.keys, 0
         if keys is not None and (count := keys.num_rows) > MOST_KEYS:
-            return write(False)
+            return write(None)
         # what a mark knows by `id` is held by the question of the script
         mark = mark_of(question.rows), question.by, mark_of(question.totals), count
         known = self._scripts.get(mark)
         again = known is not None and are_equal(keys, known.asked_for.keys)
         if known is not None and again and mark in self._again:
             return known
-        script = write(again)
+        script = write(known if again else None)
         if len(self._scripts) >= _MOST:
             self._scripts.clear()
             self._again.clear()
