@@ -5,7 +5,7 @@ BIN := .venv/bin
 PACKAGES := .venv/.packages
 READY := .venv/.ready
 PEERS := .venv/.peers
-TUMULT := .venv/tumult/.ready
+APART := $(patsubst %,.venv/%/.ready,tumult smartnoise diffprivlib)
 PYRIGHT := .venv/.pyright
 BROWSER := .venv/.browser
 SITE := .venv/.site
@@ -62,7 +62,7 @@ check: $(READY) $(PYRIGHT)  ## lint, fast tests, executable docs, side by side
 fast: $(READY)  ## the fast tests alone
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow"
 
-bench: $(READY) $(PEERS) $(TUMULT)  ## measure against the peers, print the table; ROWS=Laplace
+bench: $(READY) $(PEERS) $(APART)  ## measure against the peers, print the table; ROWS=Laplace
 	@$(BIN)/python -m benchmarks $(ROWS) $(MORE)
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -n 0 tests/test_docs.py -k other_tools
 
@@ -147,12 +147,11 @@ $(PEERS): $(PACKAGES) requirements/peers.txt
 	done
 	@touch $@
 
-# in an environment of its own: it needs an older Spark
-$(TUMULT): $(PACKAGES) requirements/tumult.txt
-	@{ $(PYTHON) -m venv --clear .venv/tumult && .venv/tumult/bin/python -m pip install \
-		--disable-pip-version-check --quiet -r requirements/tumult.txt && touch $@; } \
-		> .venv/tumult.log 2>&1 || \
-		echo "tmlt.analytics cannot be installed here (.venv/tumult.log): its rows will say so"
+# in environments of their own: they need an older Spark, OpenDP or scikit-learn
+$(APART): .venv/%/.ready: requirements/%.txt $(PACKAGES)
+	@{ $(PYTHON) -m venv --clear .venv/$* && .venv/$*/bin/python -m pip install \
+		--disable-pip-version-check --quiet -r $< && touch $@; } > .venv/$*.log 2>&1 || \
+		echo "$* cannot be installed here (.venv/$*.log): its rows will say so"
 
 $(PYRIGHT): $(PACKAGES) requirements/pyright.txt
 	@$(PIP) install -c $(PINS) -r requirements/pyright.txt > .venv/pyright.log 2>&1 || true

@@ -26,6 +26,7 @@ _NEW_YEAR: Final = "TIMESTAMP '2025-01-01'"
 _PATTERNS: Final = ("b", "^a", "[0-9]+$", "a.b", "^(a|b)+$", r"\s", r"a|[^\s]b")
 _PARTS: Final = ("(a|ab)b?", "([a-z])-?", r"^(-?\d)\.", "(b)$", "a(b)?", "(.)[^a]")
 _MONTH: Final = "'%Y-%m'"
+_TENS: Final = ("1e15", "1e-4", "10, 1000")
 _LOGARITHM: Final = "LN(CLAMP(j, 1, 9))"
 _ALL: Final = "id, i, j, f, s, b, d, t"
 _FIRST_DAY: Final = "'2025-01-01'"
@@ -160,6 +161,7 @@ class Grammar:
             f"SIGN({a})",
             f"{self.one('GREATEST', 'LEAST')}({n}, {self.one('i', 'j')})",
             f"NULLIF({n}, {self.whole(0, 3)})",
+            f"ROUND({n}, {self.one('-1', '-2', '0')})",
             f"-{n}",
             f"CAST({self.truth(depth - 1)} AS INTEGER)",
         ]
@@ -170,6 +172,9 @@ class Grammar:
                 f"ROUND(f, {self.whole(0, 2)})",
                 f"SQRT(ABS({a}))",
                 f"LN(ABS({a}) + 1)",
+                f"{self.one('LOG', 'LOG10')}(ABS({n}) + {self.one('1', '9')})",
+                f"FLOOR(LOG({self.one(*_TENS)} * GREATEST({n}, 1)))",
+                f"ROUND({a}, {self.one('-1', '-2')})",
                 f"EXP(LEAST({a}, 3))",
                 f"POWER({self.one('i', 'f')}, {self.whole(1, 6)})",
                 f"CAST({self.one(n, a)} AS DOUBLE)",
@@ -206,6 +211,8 @@ class Grammar:
             f"REPEAT({a}, {self.whole(0, 3)})",
             f"SPLIT_PART({a}, {self.one(DASH, LETTER)}, {self.one('1', '2', '-1')})",
             f"SUBSTRING({a}, {self.one('2', '-2')})",
+            f"{a}[{self.one('', '-2', '2', '0')}:{self.one('', '-2', '1', '3')}]",
+            f"{a}[{self.one('1', '2', '-1', '0', '9')}]",
             f"REGEXP_EXTRACT({a}, '{self.one(*_PATTERNS, *_PARTS)}')",
             f"REGEXP_EXTRACT({a}, '{self.one(*_PARTS)}', 1)",
             f"REGEXP_REPLACE({a}, '{self.one(*_PATTERNS, *_PARTS)}', 'xy')",

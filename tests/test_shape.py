@@ -21,7 +21,7 @@ LONE = {
     "auditing.black_box": "what a user calls",
     "auditing.drawn_queries": "a list of steps that are drawn, for tests as well",
     "auditing.events": "what can be seen of an outcome, whatever judges it",
-    "auditing.loss_meter": "the meter, whoever draws what it measures",
+    "auditing.growth": "what blocks are charged, whoever draws the tables that grow",
     "auditing.suite": "what is drawn and told, without a terminal",
     "auditing.worlds": "databases and neighbours, for tests as well",
     "release.independence": "a test, with its own noise",

@@ -6,9 +6,9 @@ changes nothing. Each mutant breaks one rule of docs/proofs/queries.md, section 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, final
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -27,93 +27,24 @@ from sordino.auditing.drawn_queries import (
 from sordino.auditing.drawn_queries import (
     draw_query as drawn,
 )
-from sordino.auditing.worlds import PRIVATE, STRANGERS, Database, Row, row, world
-from sordino.auditing.worlds import DrawnWorld as World
+from sordino.auditing.worlds import PRIVATE, Database, block_world
 from sordino.data.source import sort_values
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.expressions.logic import AND, LESS, OR
-from sordino.losses.budgets.blocks import WHOLE
 from sordino.query import blocks_read, node_rules
 from sordino.query.node_rules import Cover, Covers, covers_of
 from sordino.query.nodes import AbstractNode, Gathered, Join, Project
 from sordino.session import tables as open_blocks
-from sordino.session.tables import Catalog, keep_open_blocks
 from tests.batches import for_each
 from tests.dice import rolled, shrinking
-
-if TYPE_CHECKING:
-    from sordino.data.units import AbstractUnit
 
 PEOPLE: Final = 3
 QUESTIONS: Final = 3
 _SEED: Final = 20_261_122
 _PATIENCE: Final = 1500
 """How many databases are drawn in search of a case against a mutant."""
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {"g": ("a", "b", "a "), "h": ("0", "1")}
-"""Blocks that may be open, by column; there are rows of others, and of none."""
 
 Multiset = Counter[tuple[Any, ...]]
-
-
-@final
-@dataclass(frozen=True)
-class Stage:
-    """A world in blocks: which column says so of each table, and what is open."""
-
-    world: World
-    columns: Mapping[str, str | None]
-    names: tuple[str, ...]
-
-    def catalog(self, engine: MemoryEngine, database: Database) -> Catalog:
-        """Return the catalog of a database, of which open blocks are read."""
-        catalog = self.world.catalog(engine, database)
-        catalog.block_columns.update(self.columns)
-        keep_open_blocks(catalog, sd.Blocks(names=self.names), (WHOLE, *self.names))
-        return catalog
-
-    def block(self, table: str, cells: Row) -> str | None:
-        """Return the block of a row, None if it is of none that is open."""
-        column = self.columns[table]
-        if column is None:
-            return WHOLE
-        value = cells[list(PRIVATE).index(column)]
-        return str(value) if str(value) in self.names and value is not None else None
-
-    def person(self, dice: Dice, banned: frozenset[str]) -> tuple[Any, Database]:
-        """Draw somebody's rows, none of them in some blocks, and the id if there is."""
-        stranger = dice.one(STRANGERS) if self.world.protects_ids else None
-        rows = {}
-        for table, unit in self.world.units.items():
-            most = getattr(unit, "max_rows", 4)
-            drawn_rows = (row(dice, PRIVATE) for _ in range(dice.between(0, most)))
-            own = [
-                (stranger, *cells[1:]) if stranger is not None else cells
-                for cells in drawn_rows
-            ]
-            rows[table] = tuple(
-                cells for cells in own if self.block(table, cells) not in banned
-            )
-        return stranger, rows
-
-    def blocks_of(self, rows: Database) -> frozenset[str | None]:
-        return frozenset(
-            self.block(table, cells) for table, own in rows.items() for cells in own
-        )
-
-
-def stage(dice: Dice) -> Stage:
-    """Draw a world in blocks."""
-    one = world(dice)
-    if not one.protects_ids:
-        units: dict[str, AbstractUnit] = {
-            name: sd.AddMaxRows(dice.between(1, 3)) for name in one.units
-        }
-        one = replace(one, units=units)
-    column = dice.one(tuple(_NAMES))
-    columns: dict[str, str | None] = dict.fromkeys(one.units, column)
-    if dice.chance(1, 3):
-        columns[dice.one(tuple(columns))] = None
-    return Stage(one, columns, tuple(dice.several(_NAMES[column], 1, 3)))
 
 
 def _filter_on_blocks(scene: Scene) -> sd.Query:
@@ -177,7 +108,7 @@ def changed_rows(
 
 def cases(dice: Dice, steps: Sequence[Step] = MIXED) -> Iterator[list[str]]:
     """Draw tables, plans and people, and yield what is wrong of the covers."""
-    one = stage(dice)
+    one = block_world(dice)
     order = keyed_order(dice.below(2**16))
     engine = MemoryEngine(order=order)
     catalog = one.catalog(engine, one.world.private)

@@ -3,10 +3,14 @@
 Nothing here depends on chance: noise is drawn, but only what it hides is compared.
 """
 
+import datetime as dt
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,19 +19,27 @@ import pytest
 import sordino as sd
 from sordino import kernel
 from sordino.aggregations.measurement import IntegerMeasurement
+from sordino.auditing.growth import GrowthMeter, GrowthMoment
 from sordino.auditing.loss_meter import (
     InParts,
     Meter,
     Note,
+    PairLoss,
     RecordingCarrier,
     RecordingSelection,
 )
 from sordino.auditing.suite import SuiteTally, measure_worlds, memory_engine
 from sordino.engines import memory
 from sordino.engines.duckdb.session import duckdb_engine
-from sordino.errors import InvalidQuery
+from sordino.expressions.logic import AT_LEAST, order
+from sordino.ledger import blocks as ledger_blocks
 from sordino.losses.loss import Loss
+from sordino.noise import key_rounds
+from sordino.noise.key_rounds import TopKeys
 from sordino.noise.sampling.bits import Bits
+from sordino.plan.keys_first import WeightedKeys
+from sordino.query import blocks_read
+from sordino.session import tables as session_tables
 from sordino.session.executor import Desk
 from tests.batches import for_each, sampled
 from tests.effort import often
@@ -199,10 +211,219 @@ def test_other_engines_are_measured_as_well() -> None:
     assert meter.costs_the_same(tables(MORE), duckdb_engine(salt=5))
 
 
-def test_keys_that_are_shown_first_are_refused() -> None:
-    """They are not measured, and nobody takes them for measured."""
-    protects = sd.AddRowsWithID("id")
-    request = T.enforce(sd.MaxRowsPerID(3)).group_by("g").keys()
-    meter = Meter.open(tables(ROWS, protects), request, DELTA, memory_engine(7))
-    with pytest.raises(InvalidQuery, match="shown first"):
-        meter.measure(tables(MORE, protects), memory_engine(7))
+OF_IDS: Final = T.enforce(sd.MaxGroupsPerID("g", 3), sd.MaxRowsPerGroupPerID("g", 1))
+OWN: Final = ("u", "v", "w")
+SHARED: Final = ("a", "b", "c")
+FIRST: Final[Mapping[str, tuple[Any, Loss, tuple[str, ...], float]]] = {
+    # whoever has three keys alone, or shares them; the least ratio that is seen
+    "own keys": (OF_IDS.group_by("g").keys(), DELTA, OWN, 0.999),
+    "shared keys": (OF_IDS.group_by("g").keys(), DELTA, SHARED, 0.999),
+    "shared keys, rho": (
+        OF_IDS.group_by("g").keys(),
+        sd.ApproxZCDP("0.5", "1e-3"),
+        SHARED,
+        0.999,
+    ),
+    "an own key beside shared ones, rho": (
+        OF_IDS.group_by("g").keys(),
+        sd.ApproxZCDP("0.5", "1e-3"),
+        ("u", "a", "b"),
+        0.95,
+    ),
+    "known in part": (
+        OF_IDS.group_by("g", sd.KeySet.from_dict({"x": [3, 8]})).agg(n=sd.count()),
+        DELTA,
+        OWN,
+        0.999,
+    ),
+    "the first two": (
+        OF_IDS.group_by("g").top(2, by=sd.count()),
+        DELTA,
+        ("a", "u"),
+        0.95,
+    ),
+}
+
+
+def with_ids(*added: tuple[int, str, int]) -> dict[str, Any]:
+    """Five people who share three keys, and who comes besides."""
+    rows = [(id_, key, 3) for id_ in range(5) for key in SHARED] + list(added)
+    columns = dict(
+        zip(("id", "g", "x"), map(list, zip(*rows, strict=True)), strict=True)
+    )
+    return tables(columns, sd.AddRowsWithID("id"))
+
+
+def lost_by(name: str) -> Any:
+    request, budget, keys, _ = FIRST[name]
+    meter = Meter.open(with_ids(), request, budget, memory_engine(7))
+    assert meter.basket.purchases[0].plan.stage is not None
+    return meter.measure(with_ids(*((9, key, 8) for key in keys)), memory_engine(7))
+
+
+@for_each("name", FIRST)
+def test_what_shows_keys_first_loses_what_is_charged(name: str) -> None:
+    """Over all rounds: as much as is charged at the worst, and never more."""
+    assert FIRST[name][3] <= lost_by(name).ratio <= 1 + 1e-9
+
+
+def _believe_all(patch: pytest.MonkeyPatch) -> None:
+    """Let the kernel refuse nothing, so that the meter is asked alone."""
+    for name in ("check", "check_sums"):
+        patch.setattr(kernel, name, lambda *_: None)
+
+
+def _whole_table(self: WeightedKeys, shown: Any) -> Any:
+    """Ask a later round about rows beneath the limits."""
+    node = self.relation.node
+    while shown is not None and node.inputs:
+        (node,) = node.inputs
+    return ASKED(replace(self, relation=replace(self.relation, node=node)), shown)
+
+
+FIRST_WEIGHT: Final = key_rounds.exact_weight
+ASKED: Final = WeightedKeys.question_after
+MORE_KEYS: Final = (*OWN, "r", "s", "t")
+STAGED: Final[Mapping[str, tuple[Any, str, Any, str]]] = {
+    "own keys keep the weight of the first round": (
+        key_rounds,
+        "exact_weight",
+        lambda _: FIRST_WEIGHT(3),
+        "an own key beside shared ones, rho",
+    ),
+    "a round whose weights are of other rows": (
+        WeightedKeys,
+        "question_after",
+        _whole_table,
+        "own keys",
+    ),
+    "groups chosen a tenth sharper": (
+        TopKeys,
+        "rate",
+        property(lambda top: top.epsilon / top.scores.width * Fraction(11, 10)),
+        "the first two",
+    ),
+}
+
+
+@for_each("name", STAGED)
+def test_an_error_of_one_round_is_found(name: str) -> None:
+    """By what reaches the noise alone: the kernel is not asked."""
+    *patched, case = STAGED[name]
+    request, budget, keys, _ = FIRST[case]
+    added = [(9, key, 8) for key in (MORE_KEYS if case == "own keys" else keys)]
+    with pytest.MonkeyPatch.context() as patch:
+        _believe_all(patch)
+        patch.setattr(*patched)
+        meter = Meter.open(with_ids(), request, budget, memory_engine(7))
+        found = meter.measure(with_ids(*added), memory_engine(7))
+    assert found.is_broken
+    honest = Meter.open(with_ids(), request, budget, memory_engine(7))
+    assert not honest.measure(with_ids(*added), memory_engine(7)).is_broken
+
+
+MONTHS: Final = sd.Blocks(start="2026-01", every="month")
+DAY: Final = sd.col("day")
+OF_BLOCKS: Final = T.enforce(sd.MaxRowsPerID(2))
+Asked: TypeAlias = Sequence[tuple[Any, Loss]]
+
+
+def in_month(month: int) -> Any:
+    return (dt.date(2026, month, 1) <= DAY) & (dt.date(2026, month + 1, 1) > DAY)
+
+
+def count_of(condition: Any, epsilon: Any) -> tuple[Any, Loss]:
+    return OF_BLOCKS.filter(condition).agg(n=sd.count()), sd.PureDP(epsilon)
+
+
+def arrived(*rows: tuple[int, int]) -> dict[str, Any]:
+    """Return a table of rows (id, month) that arrived so far; month 0 is no day."""
+    days = [dt.date(2026, month, 9) if month else None for _, month in rows]
+    columns = {"id": [id_ for id_, _ in rows], "day": pa.array(days, pa.date32())}
+    unit = sd.AddRowsWithID("id")
+    return {"t": sd.PrivateTable(pa.table(columns), protects=unit, blocks="day")}
+
+
+def grown(requests: Asked, *months: tuple[int, ...], limit: Loss) -> PairLoss:
+    """What somebody loses who has rows of some months, as these have arrived."""
+    others = [(1, 1), (2, 1)], [(1, 1), (2, 1), (3, 2)]
+    moments = [GrowthMoment(arrived(*rows), requests) for rows in others]
+    growth = GrowthMeter.release(moments, limit, MONTHS, lambda: memory_engine(7))
+    beside = [
+        arrived(*rows, *((9, month) for month in mine))
+        for rows, mine in zip(others, months, strict=True)
+    ]
+    own = {f"2026-{month:02}" for month in months[-1] if month}
+    return growth.measure(beside, own, lambda: memory_engine(7))
+
+
+EACH: Final = [
+    count_of(condition, "0.5")
+    for condition in (in_month(1), in_month(2), dt.date(2027, 1, 1) > DAY)
+]
+APART: Final = [
+    count_of(in_month(2), "0.9"),
+    count_of(in_month(1) | in_month(3), "0.5"),
+    count_of(in_month(2), "0.5"),
+]
+
+
+def test_over_all_blocks_and_moments_people_lose_what_is_charged() -> None:
+    """One block is spent, and no more; who is in two loses two limits, or less."""
+    one = sd.PureDP(1)
+    assert grown(EACH, (1, 1), (1, 1), limit=one).ratio == pytest.approx(1)
+    # a half was spent before the rows came
+    assert grown(EACH, (), (2, 2), limit=sd.PureDP(2)).ratio == pytest.approx(0.5)
+    assert 0.4 < grown(EACH, (1,), (1, 2), limit=sd.PureDP(4)).ratio <= 1
+    mu = [(request, sd.GaussianDP("0.5")) for request, _ in EACH]
+    squares = grown(mu, (1, 1), (1, 1), limit=sd.GaussianDP(1))
+    assert squares.ratio == pytest.approx(1)
+    nothing = grown(EACH, (), (0, 0), limit=one)
+    assert (nothing.charged, nothing.ratio) == (sd.PureDP(0), 0)
+
+
+def _no_gaps(sums: Any) -> Any:
+    """Runs of alike sums, whatever lies between them."""
+    for charge, run in groupby(sorted(sums.items()), itemgetter(1)):
+        places = [place for place, _ in run]
+        yield (places[0], places[-1]), charge
+
+
+FROM_LEAST: Final = {
+    **blocks_read._PASSES,
+    AT_LEAST: lambda low, _, values: order(low, values[0]) >= 0,
+}
+_HONEST_GATE: Final = session_tables._gate
+IN_BLOCKS: Final[Mapping[str, tuple[tuple[Any, str, Any], Asked, tuple[int, ...]]]] = {
+    "what a block was charged overwritten": (
+        (ledger_blocks, "runs_of", _no_gaps),
+        APART,
+        (2, 2),
+    ),
+    "a release charged to other blocks than it reads": (
+        (blocks_read, "_PASSES", FROM_LEAST),
+        [count_of(dt.date(2026, 1, 5) <= DAY, "0.5")],
+        (1, 1),
+    ),
+    "rows of no block that are read": (
+        (
+            session_tables,
+            "_gate",
+            lambda cell, *words: _HONEST_GATE(cell, *words) | cell.is_null(),
+        ),
+        [count_of(DAY.is_null(), "0.5")],
+        (0, 0),
+    ),
+}
+
+
+@for_each("name", IN_BLOCKS)
+def test_a_budget_of_a_block_that_is_spent_twice_is_found(name: str) -> None:
+    patched, requests, mine = IN_BLOCKS[name]
+    assert not grown(requests, mine, mine, limit=sd.PureDP(1)).is_broken
+    with pytest.MonkeyPatch.context() as patch:
+        _believe_all(patch)
+        patch.setattr(*patched)
+        found = grown(requests, mine, mine, limit=sd.PureDP(1))
+    assert found.is_broken
+    assert found.ratio >= 1.4

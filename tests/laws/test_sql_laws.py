@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 import pytest
 from sqlglot import exp, transpile
 from sqlglot.errors import SqlglotError
@@ -211,6 +212,7 @@ _PARTS: Final = (
     "AS BIGINT",
     "LTRIM",
     "RTRIM",
+    "LOG(",
 )
 OTHERWISE: Final = {
     "postgres": ("/ j", "% j", "AS BIGINT"),
@@ -218,7 +220,7 @@ OTHERWISE: Final = {
     "bigquery": (*_PARTS, "TRIM(", "INT64", "CONTAINS_SUBSTR"),
 }
 """What means something else in a dialect, and is written alike nevertheless: days of
-the week, quotients by zero, roundings, what is trimmed."""
+the week, quotients by zero, roundings, what is trimmed, bases of logarithms."""
 DIALECTS: Final = tuple(OTHERWISE)
 
 
@@ -303,6 +305,25 @@ def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     theirs = [dict(zip(columns, row, strict=True)) for row in expected.fetchall()]
     assert sorted(map(str, ours)) == sorted(map(str, theirs))
     assert release.keys[0] == "grouping"
+
+
+FARTHEST: Final = pa.table({
+    "id": pa.array(range(45), pa.int64()),
+    "x": [float(f"1e{n}") for n in range(-22, 23)],
+    "i": [(-1) ** n * (2**63 - 4 - n % 5) for n in range(45)],
+})
+"""Powers of ten, and whole numbers next to the end of 64 bits."""
+
+
+@for_each(
+    "key", ["FLOOR(LOG(x))", "FLOOR(LOG10(x)) + 1", "ROUND(i, -1)", "ROUND(i, -17)"]
+)
+def test_roundings_at_the_ends_are_those_of_duckdb(key: str) -> None:
+    """No digit is one too few: LOG(1000) is 3, and no sum on the way leaves 64 bits."""
+    table = pa.concat_tables([FARTHEST] * 3)
+    text = f"SELECT CAST({key} AS BIGINT) AS k, COUNT(*) AS n FROM v GROUP BY k"  # noqa: S608 ours
+    session, database = opened(table), oracle(table)
+    assert outcome(text, ["k"], session, database) == "equal"
 
 
 FINISHED: Final = (

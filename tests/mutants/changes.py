@@ -2,8 +2,8 @@
 
 Each is a piece of one line replaced by another piece, found in the syntax tree. Left
 alone are texts, annotations, decorators, refusals and assertions, which say no number
-that a user sees, and the named constants of a module, which say how long is searched
-and how near is near.
+that a user sees, what only a checker of types reads, and the named constants of a
+module, which say how long is searched and how near is near.
 """
 
 from __future__ import annotations
@@ -136,6 +136,8 @@ def _is_plain(node: ast.AST, above: ast.AST) -> bool:
     if isinstance(node, ast.keyword):
         return node.arg in _PLAIN_ARGUMENTS
     if isinstance(above, ast.Module) and isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return True
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return True
     return isinstance(node, (ast.Raise, ast.Assert, ast.Import, ast.ImportFrom))
 

@@ -181,14 +181,14 @@ def test_a_ledger_is_shown(folder: Path) -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     for told in (
         "for tables 'visits': AddRowsWithID(column='person', id_space='default')",
-        "dataset limit ApproxDP(epsilon=1/1, delta=1/1000000), counted as asked",
-        "spent ApproxDP(epsilon=0.2, delta=2e-07)",
-        "left ApproxDP(epsilon=0.8, delta=8e-07)",
-        "night shift limit ApproxDP(epsilon=1/2, delta=1/2000000), counted as asked",
+        "dataset limit epsilon = 1, delta = 1e-06, counted as asked",
+        "spent epsilon = 0.2, delta = 2e-07",
+        "left epsilon = 0.8, delta = 8e-07",
+        "night shift limit epsilon = 0.5, delta = 5e-07, counted as asked",
         "2 releases, 2 shown",
         "UTC, by Ana, key 2026-11, answered",
         "UTC, budget night shift, answered",
-        "asked ApproxDP(epsilon=1/10, delta=1/10000000)",
+        "asked epsilon = 0.1, delta = 1e-07",
         "why monthly report",
         r"why '\x1b[31m[red]two\nlines'",
     ):

@@ -20,6 +20,8 @@ from tests.mutants.trial import COPIED, Outcome
 
 SOURCE = '''"""A text with 1 number."""
 LIMIT = 3
+if TYPE_CHECKING:
+    from numbers import Real
 
 
 def larger(a: int, b: int = 2) -> int:

@@ -360,10 +360,10 @@ class RunningEstimator(AbstractEstimator):
         by_key = self.measurements[0].periods.by_key
         bars = Bars(
             by_key(np.broadcast_to(sd, figures.shape)),
-            by_key(np.maximum(figures - reach - slack, least)),
-            by_key(np.maximum(figures + reach + slack, least)),
+            by_key(figures - reach - slack),
+            by_key(figures + reach + slack),
         )
-        return Finished(pa.array(by_key(figures)), bars)
+        return Finished(pa.array(by_key(figures)), bars.cut(least, np.inf))
 
     @staticmethod
     def _reach(noise: Noise, form: Floats, confidence: Fraction) -> Floats:

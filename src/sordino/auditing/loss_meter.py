@@ -7,7 +7,9 @@ request ── plan (public facts) ── totals of each database ── a recor
 A recorder stands where a carrier stands: it notes the sampler and the exact values, and
 hands both on, so noise is drawn as ever. No claim of planning is used: neither how far
 answers move, nor what they cost. Keys that are not known beforehand are let show if
-both databases have them; what one alone has is a chance that it shows.
+both databases have them; what one alone has is a chance that it shows. Where keys show
+in rounds, or groups are chosen one by one, a few orders of that are tried, and the one
+that loses most is told: the round in which a key shows decides what the next one is of.
 
 The exact values of two tables decide what is told: it is for invented tables.
 """
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -31,7 +33,10 @@ from sordino.engines.engine import AbstractEngine
 from sordino.errors import InvalidQuery
 from sordino.losses.closed import GaussianDP
 from sordino.losses.loss import Loss, PureDP, compose
+from sordino.losses.thresholded import RoundsLoss
+from sordino.noise.exponential import BoundedRangeLoss
 from sordino.noise.gaussian import DiscreteGaussianLoss, GaussianShape
+from sordino.noise.key_rounds import TopKeys
 from sordino.noise.laplace import (
     GeometricLoss,
     Laplace,
@@ -70,6 +75,25 @@ class Note(NamedTuple):
 
 
 @final
+class Scores(NamedTuple):
+    """Scores of groups that are chosen one by one, in the order that is tried."""
+
+    mechanism: TopKeys
+    ranked: dict[Key, int]
+    """Of the groups that both databases have; the first ones are chosen."""
+
+    def losses(self, beside: "Scores") -> list[Loss]:
+        """Loss of each choice: by how far the scores of those left lie apart."""
+        moved = [beside.ranked[key] - score for key, score in self.ranked.items()]
+        moved += [] if self.mechanism.end is None else [0]  # the end sign is public
+        left = (moved[place:] for place in range(self.mechanism.scores.most))
+        ranges = [max(each) - min(each) for each in left if each]
+        return [
+            BoundedRangeLoss(self.mechanism.rate * width) for width in ranges if width
+        ]
+
+
+@final
 class MovedRows(NamedTuple):
     """Rows that moved from bin to bin, of which a mechanism chooses."""
 
@@ -78,7 +102,8 @@ class MovedRows(NamedTuple):
     """How many rows each bin of a group has."""
 
 
-Seen: TypeAlias = list[Note | MovedRows]
+Seen: TypeAlias = list[Note | MovedRows | Scores]
+Ask: TypeAlias = Callable[[Any], pa.Table]
 
 
 @final
@@ -137,6 +162,11 @@ class PairLoss:
         return self.ratio > 1 + _NEARLY or bool(self.why)
 
 
+def worst_of(losses: Iterable[PairLoss]) -> PairLoss:
+    """Return the loss that is furthest beyond its charge, or nearest to it."""
+    return max(losses, key=lambda loss: (bool(loss.why), loss.ratio))
+
+
 @final
 @dataclass(frozen=True)
 class Meter:
@@ -178,7 +208,7 @@ class Meter:
             # what fails for public reasons is refused, as before a charge
             return self.desk.engine.prepare(question)()
 
-        return [_exact(each, answer) for each in self.basket.purchases]
+        return [exact_totals(each, answer) for each in self.basket.purchases]
 
     def costs_the_same(self, tables: Tables, engine: AbstractEngine) -> bool:
         """Tell whether plan and charge are those of other tables, as they must be."""
@@ -192,21 +222,44 @@ class Meter:
         `engine` keeps rows by the same key as that of the first.
         """
         open_catalog(engine, tables)
-        why = ""
-        losses: list[Loss] = []
-        breach = 0.0
-        for purchase, exact in zip(self.basket.purchases, self.exact, strict=True):
-            beside = _exact(purchase, engine.answer)
+        beside = [exact_totals(each, engine.answer) for each in self.basket.purchases]
+        pairs = list(zip(self.exact, beside, strict=True))
+        charged, budget = self.basket.charged, self.basket.budget
+        return worst_of(each.compare(charged, budget) for each in losses_of(pairs))
+
+
+@final
+class PairsLost(NamedTuple):
+    """What tells some pairs of exact totals apart."""
+
+    losses: list[Loss]
+    breach: float
+    why: str
+
+    @staticmethod
+    def of(pairs: Sequence[tuple[Any, Any]], order: int) -> "PairsLost":
+        """Compare what reached the noise, keys shown in an order."""
+        why, breach, losses = "", 0.0, list[Loss]()
+        for exact, beside in pairs:
             common = [key for key in exact.present if key in beside.present]
-            first, second = exact.record(common), beside.record(common)
+            first, second = (each.record(common, order) for each in (exact, beside))
             if len(first.seen) != len(second.seen):
                 why = "other noise was drawn"
             for pair in zip(first.seen, second.seen, strict=False):
                 losses += pair_losses(*pair)
             breach = _any([breach, max(first.breach, second.breach)])
-        charged, budget = self.basket.charged, self.basket.budget
-        ratio = loss_ratio(losses, breach, charged, budget)
-        return PairLoss(tuple(losses), breach, charged, ratio, why)
+        return PairsLost(losses, breach, why)
+
+    def compare(self, charged: Loss, budget: Loss) -> PairLoss:
+        """Hold it against what is charged."""
+        ratio = loss_ratio(self.losses, self.breach, charged, budget)
+        return PairLoss(tuple(self.losses), self.breach, charged, ratio, self.why)
+
+
+def losses_of(pairs: Sequence[tuple[Any, Any]]) -> list[PairsLost]:
+    """What tells some pairs of exact totals apart, for each order that is tried."""
+    orders = _ORDERS if any(exact.has_stage for exact, _ in pairs) else 1
+    return [PairsLost.of(pairs, order) for order in range(orders)]
 
 
 @final
@@ -256,15 +309,11 @@ class Basket(NamedTuple):
         return "\n".join([*plans, repr(self.charged)])
 
 
-def _exact(purchase: Any, answer: Callable[[Any], pa.Table]) -> "Exact | ExactMargins":
+def exact_totals(purchase: Any, ask: Ask) -> "Exact | ExactMargins":
+    """Exact totals of a purchase in one database, which is asked now and later."""
     if isinstance(purchase, MarginsPurchase):
-        return ExactMargins(purchase, answer(purchase.question))
-    if purchase.plan.stage is not None:
-        raise InvalidQuery(
-            "keys that are shown first are not measured",
-            "Group by a key set, or ask with another budget.",
-        )
-    return Exact.of(purchase, answer)
+        return ExactMargins(purchase, ask(purchase.question))
+    return Exact.of(purchase, ask)
 
 
 @final
@@ -274,15 +323,16 @@ class ExactMargins:
 
     purchase: MarginsPurchase
     totals: pa.Table
+    has_stage: bool = False
 
     @property
     def present(self) -> dict[Key, int]:
         """No key: all are known."""
         return {}
 
-    def record(self, common: list[Key]) -> Recording:
+    def record(self, common: list[Key], order: int) -> Recording:
         """Contrasts of the tables, as they reach the noise."""
-        del common  # every cell is known
+        del common, order  # every cell is known
         tally = Tally.of(self.purchase.request.crossing, self.totals)
         noises = contrast_noise(self.purchase.precisions, tally)
         return Recording([
@@ -299,46 +349,59 @@ class Exact:
     totals: pa.Table
     bins: dict[Any, pa.Table]
     counts: list[pa.Table]
-    recorded: dict[tuple[Key, ...], "Recording"] = field(default_factory=dict)
+    ask: Ask = field(repr=False)
+    recorded: dict[tuple[int, tuple[Key, ...]], "Recording"] = field(
+        default_factory=dict
+    )
     """What reached the noise, by the keys that show: it is the same at each pair."""
 
     @staticmethod
-    def of(purchase: Purchase, answer: Callable[[Any], pa.Table]) -> "Exact":
-        """Ask all that the plan asks."""
+    def of(purchase: Purchase, ask: Ask) -> "Exact":
+        """Ask all that the plan asks at first."""
         plan = purchase.plan
-        bins = {key: answer(each) for key, each in plan.choice_questions.items()}
-        counts = [answer(question) for question in plan.coverage_questions]
-        return Exact(purchase, answer(plan.question), bins, counts)
+        bins = {key: ask(each) for key, each in plan.choice_questions.items()}
+        counts = [ask(question) for question in plan.coverage_questions]
+        return Exact(purchase, ask(plan.question), bins, counts, ask)
+
+    @property
+    def has_stage(self) -> bool:
+        """Tell whether keys are shown first, in one of several orders."""
+        return self.purchase.plan.stage is not None
 
     @cached_property
     def present(self) -> dict[Key, int]:
         """Rows of the keys that have anything to show by, where none are known."""
-        plan = self.purchase.plan
+        plan, first = self.purchase.plan, len(self._shown_by)
         if plan.presence is None:
             return {}
-        by = len(plan.request.by)
-        first = by
-        for key, measurement in plan.of_groups.items():
+        for key, measurement in plan.of_groups.items() if plan.stage is None else ():
             if key == plan.presence.key:
                 break
             first += len(measurement.totals)
         columns = range(first, first + len(plan.presence.totals))
         numbers = _rows(self.totals, columns)
-        keys = _rows(self.totals, range(by))
         return {
-            sort_values(key): place
-            for place, (key, counts) in enumerate(zip(keys, numbers, strict=True))
-            if any(counts)
+            key: place
+            for place, (key, counts) in enumerate(
+                zip(_keys(self.totals, len(self._shown_by)), numbers, strict=True)
+            )
+            # a group is chosen by its score, whatever it is
+            if any(counts) or self.purchase.first is not None
         }
 
-    def record(self, common: list[Key]) -> "Recording":
+    @property
+    def _shown_by(self) -> tuple[str, ...]:
+        plan = self.purchase.plan
+        return plan.request.by if plan.stage is None else plan.stage.names
+
+    def record(self, common: list[Key], order: int = 0) -> "Recording":
         """Draw the answer once, and return what reached the noise on the way."""
-        keys = tuple(common)
+        keys = order, tuple(common)
         if keys not in self.recorded:
-            self.recorded[keys] = self._record(common)
+            self.recorded[keys] = self._record(common, order)
         return self.recorded[keys]
 
-    def _record(self, common: list[Key]) -> "Recording":
+    def _record(self, common: list[Key], order: int) -> "Recording":
         seen: Seen = []
         chances: list[float] = []
         purchase, plan = self.purchase, self.purchase.plan
@@ -356,7 +419,13 @@ class Exact:
             )
         }
         shown = None
-        if plan.presence is not None:
+        stage = RecordingStage(
+            purchase, tuple(_in_order(common, order)), order, self.ask, seen, chances
+        )
+        if plan.stage is not None:
+            parts |= stage.parts(self.totals)
+            shown = set(stage.path)
+        elif plan.presence is not None:
             shown = set(common)
             alone = [at for key, at in self.present.items() if key not in shown]
             both = np.array([self.present[key] for key in common], np.intp)
@@ -364,11 +433,24 @@ class Exact:
                 purchase.selection, both, alone, seen, chances
             )
             parts["selection"] = _change(purchase.selection, select=recorder.select)
-        noisy_answer(_change(purchase, **parts), self.totals, self.bins, self.counts)
+        noisy_answer(
+            _change(purchase, **parts), self.totals, self.bins, self.counts, stage.asks
+        )
+        names = [plan.request.by.index(name) for name in self._shown_by]
         seen += [
-            _move(purchase.choices[key], self.bins[key], shown) for key in plan.choices
+            _move(purchase.choices[key], self.bins[key], shown, names)
+            for key in plan.choices
         ]
         return Recording(seen, _any(chances))
+
+
+_ORDERS: Final = 3
+
+
+def _in_order(keys: list[Key], order: int) -> list[Key]:
+    """Return keys as they are, the last one first, or half of them behind the rest."""
+    half = len(keys) // 2
+    return [keys, keys[::-1], keys[half:] + keys[:half]][order]
 
 
 def _any(chances: Iterable[float]) -> float:
@@ -390,16 +472,22 @@ def _rows(table: pa.Table, places: Iterable[int]) -> list[Key]:
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 
-def _move(mechanism: Any, bins: pa.Table, shown: set[Key] | None) -> MovedRows:
-    *groups, _ = range(bins.num_columns)
+def _keys(table: pa.Table, count: int) -> list[Key]:
+    return [sort_values(row) for row in _rows(table, range(count))]
+
+
+def _move(
+    mechanism: Any, bins: pa.Table, shown: set[Key] | None, names: list[int]
+) -> MovedRows:
+    """Return the rows of each bin; of groups alone whose key in `names` shows."""
     counts = bins.column(bins.num_columns - 1).to_pylist()
-    keys = [sort_values(row) for row in _rows(bins, groups)]
+    keys = _keys(bins, bins.num_columns - 1)
     return MovedRows(
         mechanism,
         {
             key: count
             for key, count in zip(keys, counts, strict=True)
-            if shown is None or key[:-1] in shown
+            if shown is None or tuple(key[name] for name in names) in shown
         },
     )
 
@@ -443,8 +531,96 @@ class RecordingSelection:
         return Passing(self.both, drawn[0])
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class RecordingStage:
+    """Stands where keys are shown first, and lets them show in an order.
+
+    The rounds ask and add up as ever; what a key shows by is noted in each round until
+    it does. In the first order all that both databases have show at once, in the second
+    in the last round, in the third in turn.
+    """
+
+    purchase: Purchase
+    common: tuple[Key, ...]
+    order: int
+    ask: Ask = field(repr=False)
+    seen: Seen = field(repr=False)
+    chances: list[float] = field(repr=False)
+    keys: list[Key] = field(default_factory=list, repr=False)
+    """Those that the last question told of."""
+
+    @property
+    def path(self) -> tuple[Key, ...]:
+        """The keys that show."""
+        first = self.purchase.first
+        return self.common if first is None else self.common[: first.scores.most]
+
+    def parts(self, totals: pa.Table) -> dict[str, Any]:
+        """Parts of the purchase that show keys, which note on the way."""
+        self._look_at(totals)
+        if self.purchase.first is not None:
+            return {"first": _change(self.purchase.first, select=self.choose)}
+        if self.purchase.rounds is None:
+            shows = partial(self.select, self.purchase.selection, 0)
+            return {"selection": _change(self.purchase.selection, select=shows)}
+        rounds = tuple(
+            _change(mechanism, select=partial(self.select, mechanism, place))
+            for place, mechanism in enumerate(self.purchase.rounds.mechanisms)
+        )
+        return {"rounds": _change(self.purchase.rounds, mechanisms=rounds)}
+
+    def asks(self, question: Any) -> pa.Table:
+        """Ask, and look at which keys are told of."""
+        table = self.ask(question)
+        self._look_at(table)
+        return table
+
+    def _look_at(self, table: pa.Table) -> None:
+        stage = self.purchase.plan.stage
+        self.keys[:] = _keys(table, 0 if stage is None else len(stage.names))
+
+    def select(self, mechanism: Any, place: int, values: Any, bits: BitSource) -> Any:
+        """Note what keys show by in a round; return those whose turn it is."""
+        numbers = np.asarray(values)
+        there = {self.keys[at]: at for at in np.flatnonzero(numbers).tolist()}
+        # in one order for both databases: an engine gives rows in any
+        left = [key for key in self.common if key in there]
+        alone = [at for key, at in there.items() if key not in self.common]
+        both = np.array([there[key] for key in left], np.intp)
+        noted = RecordingSelection(mechanism, both, alone, self.seen, self.chances)
+        drawn = noted.select(numbers, bits)
+        turns = [self._turn(self.common.index(key)) == place for key in left]
+        return Passing(drawn.rows[turns], drawn.answers[turns])
+
+    def _turn(self, at: int) -> int:
+        last = self.purchase.stages - 1
+        return (0, last, at % (last + 1))[self.order]
+
+    def choose(self, totals: Any, place: int = 0) -> Passing:
+        """Note all scores, and the chance of what one database alone has."""
+        del place
+        top = self.purchase.first
+        assert top is not None  # noqa: S101 asked where groups are chosen
+        scores = dict(zip(self.keys, np.asarray(totals).tolist(), strict=True))
+        self.seen.append(Scores(top, {key: scores[key] for key in self.common}))
+        alone = [scores[key] for key in scores if key not in self.common]
+        for chosen in range(top.scores.most if alone else 0):
+            left = [scores[key] for key in self.common[chosen:]]
+            left += [] if top.end is None else [top.end]
+            most = max(left + alone)
+            odds = [
+                math.exp(float(top.rate * (score - most))) for score in left + alone
+            ]
+            self.chances.append(math.fsum(odds[len(left) :]) / math.fsum(odds))
+        rows = np.array([self.keys.index(key) for key in self.path], np.int64)
+        return Passing(rows, np.asarray(totals)[rows])
+
+
 def pair_losses(first: Any, second: Any) -> list[Loss]:
     """Losses of one noise between two databases, from the values that reached it."""
+    if isinstance(first, Scores):
+        return first.losses(second)
     if isinstance(first, MovedRows):
         return _choice_loss(first, second)
     noise = _noise(first.sampler)
@@ -527,6 +703,10 @@ def loss_ratio(
             if part > 1 and breach < most.delta:
                 rest = most.delta - Fraction(breach)
                 part = _share(compose(losses).epsilon_at(rest), most.epsilon)
+            if part > 1 and 0 < breach < most.delta:
+                # the chances of both are no sum: what shows a key tells nothing else
+                both = RoundsLoss(((Fraction(breach), compose(losses)),))
+                part = _share(both.epsilon_at(most.delta), most.epsilon)
     return max(part, _share(breach, most.delta))
 
 

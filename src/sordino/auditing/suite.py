@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
 from statistics import median
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
@@ -20,12 +22,23 @@ import sordino as sd
 from sordino.auditing.black_box import audit
 from sordino.auditing.dice import Dice, seeded_dice
 from sordino.auditing.drawn_queries import AGGREGATIONS, ENDS, draw_query, draw_request
-from sordino.auditing.loss_meter import InParts, Meter, PairLoss
-from sordino.auditing.worlds import PRIVATE, Database, DrawnWorld, neighbour, row, world
+from sordino.auditing.growth import GrowthMeter, GrowthMoment
+from sordino.auditing.loss_meter import InParts, Meter, PairLoss, worst_of
+from sordino.auditing.worlds import (
+    BLOCKS,
+    PRIVATE,
+    BlockWorld,
+    Database,
+    DrawnWorld,
+    block_world,
+    neighbour,
+    row,
+    world,
+)
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import EngineFailure, ProofRefused, SordinoError
-from sordino.losses.loss import Loss
+from sordino.losses.loss import Budget, Loss
 from sordino.numbers.progress import open_ticker
 from sordino.session.sql import SqlGiven, sql_request
 from sordino.session.tables import Catalog
@@ -34,6 +47,9 @@ _NEIGHBOURS: Final = 6
 _CLIMBS: Final = 6
 _NEAR: Final = 0.9
 _MOST_FINDINGS: Final = 20
+_BLOCKS: Final = "blocks"
+_IN_BLOCKS: Final = 8
+"""One in so many worlds lies in blocks."""
 _METER: Final = 0.75
 """Share of the time that the loss meter has."""
 _SURE: Final = "0.999999999"
@@ -133,7 +149,10 @@ def measure_worlds(
         if time.monotonic() > until or len(tally.findings) >= _MOST_FINDINGS:
             return
         dice = seeded_dice(seed)
-        trial = draw_trial(dice, tally, (*KINDS, _PARTS))
+        if dice.chance(1, _IN_BLOCKS):
+            _measure_blocks(tally, seed, dice, engine)
+            continue
+        trial = draw_trial(dice, tally, (*KINDS, _FIRST, _PARTS))
         if trial is not None:
             _measure(tally, seed, dice, trial, engine)
 
@@ -187,6 +206,82 @@ def _measure(
         what = f"{trial.request!r}: {loss.why or words}"
         tally.findings.append(Finding(seed, trial.kind, what))
     tally.note(trial.kind, worst, len(losses))
+
+
+def _measure_blocks(
+    tally: SuiteTally, seed: int, dice: Dice, engine: Callable[[int], AbstractEngine]
+) -> None:
+    """Measure what people lose over all releases of tables that grow."""
+    drawn, limit = block_world(dice), dice.one(BUDGETS)()
+    requests = [_draw_in_block(dice, drawn, limit) for _ in range(dice.between(2, 5))]
+    opened = partial(engine, dice.below(2**32))
+    try:
+        losses = [*_people_lose(dice, drawn, (requests, limit), opened)]
+    except (EngineFailure, ProofRefused) as failure:
+        tally.findings.append(Finding(seed, _BLOCKS, repr(failure)))
+        return
+    except SordinoError as refusal:
+        tally.refusals[type(refusal).__name__] += 1
+        return
+    worst = worst_of(losses)
+    if worst.is_broken:
+        words = f"{worst.ratio:.6g} of {worst.charged!r} under {limit!r}"
+        what = f"{requests!r}: {worst.why or words}"
+        tally.findings.append(Finding(seed, _BLOCKS, what))
+    tally.note(_BLOCKS, worst.ratio, len(losses))
+
+
+def _people_lose(
+    dice: Dice,
+    drawn: BlockWorld,
+    releases: tuple[list[tuple[Any, Budget]], Loss],
+    opened: Callable[[], AbstractEngine],
+) -> Iterator[PairLoss]:
+    """Release within a limit while rows arrive; then measure drawn people."""
+    requests, limit = releases
+    others = _moments_of(drawn.world.private)
+    moments = [GrowthMoment(drawn.tables(rows), requests) for rows in others]
+    growth = GrowthMeter.release(moments, limit, sd.Blocks(names=drawn.names), opened)
+    for _ in range(_NEIGHBOURS):
+        _, person = drawn.person(dice, frozenset())
+        own = [name for name in drawn.blocks_of(person) if name is not None]
+        tables = [
+            drawn.tables({name: rows[name] + mine[name] for name in rows})
+            for rows, mine in zip(others, _moments_of(person), strict=True)
+        ]
+        yield growth.measure(tables, own, opened)
+
+
+def _moments_of(database: Database) -> tuple[Database, Database]:
+    """Return a database half of whose rows have arrived, and the whole."""
+    half = {name: rows[: len(rows) // 2] for name, rows in database.items()}
+    return half, database
+
+
+def _draw_in_block(dice: Dice, drawn: BlockWorld, limit: Loss) -> tuple[Any, Budget]:
+    """Draw a request for some blocks, and its part of the limit."""
+    table = dice.one([*drawn.columns])
+    query = sd.table(table)
+    if drawn.world.protects_ids:
+        query = query.enforce(sd.MaxRowsPerID(dice.between(1, 3)))
+    column = drawn.columns[table]
+    if column is not None:
+        pool = BLOCKS[column] if column == "g" else (0, 1, 2)
+        value, cell = dice.one(pool), sd.col(column)
+        query = query.filter(
+            dice.one((
+                cell.is_in(pool),
+                cell.is_in(pool[::2]),
+                cell == value,
+                cell < value,
+                cell >= value,
+                cell != value,
+            ))
+        )
+    groups = query.group_by(_keys(dice, least=1)) if dice.chance(1, 3) else query
+    answer = dice.one((sd.count(), sd.sum("x", 0, 8, nulls=0), sd.mean("h", 0, 2)))
+    part = Fraction(dice.between(1, 4), 4)
+    return groups.agg(a=answer), limit.times(part)
 
 
 def _costs_the_same(
@@ -308,6 +403,31 @@ def _draw_parts(dice: Dice, catalog: Catalog) -> Any:
     return InParts(name, by, dice.several(pool, 1, 4), request)
 
 
+def _draw_first(dice: Dice, catalog: Catalog) -> Any:
+    """Draw keys that show before anything is told of them, or the first few."""
+    name = dice.one(list(catalog.relations))
+    column, other = dice.one((("g", "h"), ("h", "g"), ("x", "g")))
+    query = sd.table(name)
+    if catalog.relation(name).ids is not None:
+        query = query.enforce(
+            sd.MaxGroupsPerID(column, dice.between(1, 3)),
+            sd.MaxRowsPerGroupPerID(column, dice.between(1, 2)),
+        )
+    groups = query.group_by(column)
+    pool: list[Any] = ["a", "b", "d"] if other == "g" else [0, 1, 5]
+    known = sd.KeySet.from_dict({other: pool})
+    most, total = dice.between(1, 3), sd.sum("x", *dice.one(ENDS), nulls=0)
+    return dice.one((
+        groups.keys(),
+        groups.keys(),
+        groups.top(most, by=sd.count()),
+        groups.top(most, by=total, n=sd.count()),
+        query.group_by(known).top(most, by=total, m=total),
+        query.group_by(column, known).agg(n=sd.count(), s=total),
+        query.group_by(column, known).agg(m=sd.median("x", 0, 8, nulls="drop")),
+    ))
+
+
 Kinds: TypeAlias = Sequence[tuple[str, Callable[[Dice, Catalog], Any]]]
 KINDS: Final[Kinds] = (
     ("plan", _draw_plain),
@@ -318,6 +438,7 @@ KINDS: Final[Kinds] = (
     ("sql", _draw_sql),
 )
 _PARTS: Final = ("parts", _draw_parts)
+_FIRST: Final = ("keys shown first", _draw_first)
 
 
 @final

@@ -8,7 +8,7 @@ and ids meet; the hard values of each type are among them.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ import sordino as sd
 from sordino.auditing.dice import Dice
 from sordino.data.units import AbstractUnit
 from sordino.engines.engine import AbstractEngine
-from sordino.session.tables import Catalog, open_catalog
+from sordino.losses.budgets.blocks import WHOLE
+from sordino.session.tables import Catalog, keep_open_blocks, open_catalog
 
 Row: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = tuple[Row, ...]
@@ -84,6 +85,87 @@ class DrawnWorld:
     ) -> Catalog:
         """Open the tables of a database in an engine."""
         return open_catalog(engine, self.tables(database, private))
+
+
+BLOCKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "g": ("a", "b", "a "),
+    "h": ("0", "1"),
+}
+"""Blocks that may be open, by column; there are rows of others, and of none."""
+
+
+@final
+@dataclass(frozen=True)
+class BlockWorld:
+    """A world in blocks: which column says so of each table, and what is open."""
+
+    world: DrawnWorld
+    columns: Mapping[str, str | None]
+    names: tuple[str, ...]
+
+    def catalog(self, engine: AbstractEngine, database: Database) -> Catalog:
+        """Catalog of a database, of which open blocks are read."""
+        catalog = self.world.catalog(engine, database)
+        catalog.block_columns.update(self.columns)
+        keep_open_blocks(catalog, sd.Blocks(names=self.names), (WHOLE, *self.names))
+        return catalog
+
+    def tables(self, database: Database) -> dict[str, Any]:
+        """Tables of a database, for a session with these blocks."""
+        return self.world.tables(database) | {
+            name: sd.PrivateTable(
+                arrow(rows, PRIVATE),
+                self.world.units[name],
+                DECLARED,
+                blocks=self.columns[name],
+            )
+            for name, rows in database.items()
+        }
+
+    def block(self, table: str, cells: Row) -> str | None:
+        """Block of a row, None if it is of none that is open."""
+        column = self.columns[table]
+        if column is None:
+            return WHOLE
+        value = cells[list(PRIVATE).index(column)]
+        return str(value) if str(value) in self.names and value is not None else None
+
+    def person(self, dice: Dice, banned: frozenset[str]) -> tuple[Any, Database]:
+        """Draw somebody's rows, none of them in some blocks, and the id if there is."""
+        stranger = dice.one(STRANGERS) if self.world.protects_ids else None
+        rows = {}
+        for table, unit in self.world.units.items():
+            most = getattr(unit, "max_rows", 4)
+            drawn_rows = (row(dice, PRIVATE) for _ in range(dice.between(0, most)))
+            own = [
+                (stranger, *cells[1:]) if stranger is not None else cells
+                for cells in drawn_rows
+            ]
+            rows[table] = tuple(
+                cells for cells in own if self.block(table, cells) not in banned
+            )
+        return stranger, rows
+
+    def blocks_of(self, rows: Database) -> frozenset[str | None]:
+        """Return the blocks that some rows are of, None among them for rows of none."""
+        return frozenset(
+            self.block(table, cells) for table, own in rows.items() for cells in own
+        )
+
+
+def block_world(dice: Dice) -> BlockWorld:
+    """Draw a world in blocks."""
+    drawn = world(dice)
+    if not drawn.protects_ids:
+        units: dict[str, AbstractUnit] = {
+            name: sd.AddMaxRows(dice.between(1, 3)) for name in drawn.units
+        }
+        drawn = replace(drawn, units=units)
+    column = dice.one(tuple(BLOCKS))
+    columns: dict[str, str | None] = dict.fromkeys(drawn.units, column)
+    if dice.chance(1, 3):
+        columns[dice.one(tuple(columns))] = None
+    return BlockWorld(drawn, columns, tuple(dice.several(BLOCKS[column], 1, 3)))
 
 
 OpenPrivate: TypeAlias = Callable[

@@ -598,6 +598,6 @@ def _refusal(path: str, fault: Fault) -> InvalidParameter:
         "source",
         path,
         f"is malformed: line {fault.line:,} {fault.why}",
-        "Repair it, or say how it is written: sd.Csv(path, delimiter=..., quote=..., "
-        "encoding=...).",
+        "Repair it, or say how it is written: sd.Csv(path, skip=..., delimiter=..., "
+        "quote=..., encoding=...). sd.inspect(path) proposes that.",
     )

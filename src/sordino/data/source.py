@@ -213,7 +213,7 @@ class Opened:
             if kind is None:
                 unusable[name] = f"its type {arrow} has no place in a private table"
             elif source.untyped and name not in declared:
-                unusable[name] = "it is read from text and its type is not declared"
+                unusable[name] = _UNDECLARED
             else:
                 column = declared.get(name, Column(kind))
                 reading = _read_as(source, name, kind, column.type)
@@ -264,6 +264,12 @@ def _read_as(
         f"is declared as {declared} but holds {kind}, which cannot be read as that",
         "Declare the type it has.",
     )
+
+
+_UNDECLARED: Final = (
+    "it is read from text and its type is not declared: columns={...} says it, and "
+    "sd.inspect(path) proposes it"
+)
 
 
 def _refuse(unusable: Mapping[str, str], declared: Mapping[str, Column]) -> None:

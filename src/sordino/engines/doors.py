@@ -72,6 +72,7 @@ SPARK_DOOR: Final = Door(
     package="pyspark",
     reads={
         "(pyspark.SparkSession, name)": f"{_FRAMES}:of_table_of_session",
+        "(spark://, name)": f"{_FRAMES}:of_table_by_name",
         "pyspark.DataFrame": f"{_FRAMES}:of_frame",
     },
     chosen=True,

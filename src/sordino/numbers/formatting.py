@@ -19,6 +19,7 @@ part in 1e17.
 
 import datetime as dt
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
@@ -227,3 +228,23 @@ def _round_to_place(value: float, place: int, rounding: str) -> str:
         if rounded.adjusted() >= _LARGE or place < _FINE:
             return f"{rounded:.{rounded.adjusted() - place}e}"
         return f"{rounded:,f}" if place <= 0 else f"{int(rounded):,}"
+
+
+def format_amounts(budget: str) -> str:
+    """Amounts of a budget as they are read, not as they are kept.
+
+    >>> format_amounts("ApproxDP(epsilon=1/2, delta=1/1000000)")
+    'epsilon = 0.5, delta = 1e-06'
+    """
+    amounts = []
+    for name, text in _AMOUNT.findall(budget):
+        try:
+            number = f"{float(Fraction(text)):.4g}"
+        except (OverflowError, ValueError, ZeroDivisionError):
+            number = text
+        if number != "0":
+            amounts.append(f"{name} = {number}")
+    return ", ".join(amounts) or budget
+
+
+_AMOUNT: Final = re.compile(r"(\w+)=([^,()]+)")

@@ -340,6 +340,7 @@ class Query:
         *,
         tables: Iterable[Names] | None = None,
         weights: Mapping[Any, Any] | None = None,
+        **others: Any,
     ) -> Marginals:
         """Ask for the number of rows in all tables of up to `order` columns of keys.
 
@@ -350,6 +351,14 @@ class Query:
         [("county", "month"), "county", ()]. A table with a weight, {("county",
         "month"): 4}, errs less than others, which weigh 1.
         """
+        for name, value in others.items():
+            raise InvalidParameter(
+                name,
+                value,
+                "is no argument of marginals, which count rows",
+                "Give order, totals, hierarchies, tables or weights; ask for sums by "
+                "session.release_all(...).",
+            )
         return make_marginals(
             self,
             keyset,

@@ -125,8 +125,7 @@ class NoisyMoments:
                 moved = np.einsum("ij,ijn->n", slope, self.forms)
                 sds[at] = self.spread * np.linalg.norm(moved)
         _, bars = self._bars_of(values, sds)
-        low, high = np.clip(bars.low, -1, 1), np.clip(bars.high, -1, 1)
-        return np.clip(values, -1, 1), Bars(sds, low, high)
+        return np.clip(values, -1, 1), bars.cut(-1.0, 1.0)
 
     def components(self, names: Sequence[str]) -> list[Floats]:
         """Return the principal components of each group, the largest first.

@@ -277,7 +277,8 @@ def coverage_lines(coverage: "pa.Table | None") -> Iterator[str]:
     for row in [] if coverage is None else coverage.to_pylist():
         low, high = (formatting.format_number(row[end]) for end in ("low", "high"))
         name = f"{formatting.format_key(row['what'])} {row['kind']} ({row['counted']})"
-        yield f"{name}: about {row['count']:,} ({low} to {high})"
+        # only the noise can be below 0
+        yield f"{name}: about {max(row['count'], 0):,} ({low} to {high})"
 
 
 MOST: Final = 20

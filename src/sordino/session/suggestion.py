@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
+from sordino.aggregations.aggregation import PER_ROW
 from sordino.aggregations.measurement import Total
 from sordino.data.tables import PrivateTable, PublicTable
 from sordino.engines.doors import Settings, engine_named
@@ -21,6 +22,7 @@ from sordino.numbers import arguments, probability
 from sordino.numbers.formatting import format_number
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
+from sordino.plan.price import SIZES
 from sordino.plan.purchase import best_purchase
 from sordino.query.limit_grid import (
     ABOVE,
@@ -183,7 +185,10 @@ class Suggestion:
             for place, tried in enumerate(self.tried[:_SHOWN])
         ]
         first = self.tried[0]
-        units = {f"{name} noise": unit for name, unit in first.units.items()}
+        units = {
+            f"{name} noise": noise_in_words(0, unit)[1]
+            for name, unit in first.units.items()
+        }
         names = [name for name, _ in _cells(first) if not name.endswith(_SPREAD)]
         heads = (f"{name} {units.get(name, '')}".rstrip() for name in names)
         return ["row", *heads], [*rows]
@@ -241,9 +246,17 @@ def _shown(tried: Tried) -> Iterator[str]:
         elif name.endswith(_EXPECTED):
             yield f"{cell:.1%}"
         elif name.endswith(" noise"):
-            yield f"{cell:.4g}"
+            unit = tried.units[name.removesuffix(" noise")]
+            yield f"{noise_in_words(cell, unit)[0]:.4g}"
         elif not name.endswith(_SPREAD):
             yield str(cell) if isinstance(cell, int) else format_number(cell)
+
+
+def noise_in_words(sd: float, unit: str) -> tuple[float, str]:
+    """Deviation and its unit: of what hangs on the rows of a group for so many."""
+    return (
+        (sd / SIZES[-1], f"for {SIZES[-1]:,} rows") if unit == PER_ROW else (sd, unit)
+    )
 
 
 _ENDLESS: Final = PureDP(10**12)

@@ -67,7 +67,7 @@ def test_a_quotient_is_held_just_where_its_form_is_within_reach(
 ) -> None:
     """(1 - p) B - p A is pure noise: the interval holds p iff it is within reach.
 
-    But for an interval that is no more than an end of the range.
+    But for one that were no more than an end of the range.
     """
     noisy = sums(n * (1 - p) + 9 * up, n * p + 9 * down, noise=noise)
     bars = quotient_bars(noisy, *PAIR, "0.9")
@@ -75,8 +75,9 @@ def test_a_quotient_is_held_just_where_its_form_is_within_reach(
     far = float(noisy.reach((-p, 1 - p), 0.1)[0])
     if form <= far:
         assert holds(bars, p)
-    elif form > far * 1.001 and not np.isnan(bars.sd[0]) and bars.low < bars.high:
-        assert not holds(bars, p)
+    elif form > far * 1.001 and not np.isnan(bars.sd[0]):
+        end = float(noisy.reach((0.0, 1.0), 0.1)[0])
+        assert min(value[0] for value in noisy.values) <= -end or not holds(bars, p)
 
 
 @given(
@@ -202,7 +203,7 @@ def test_surer_intervals_hold_the_less_sure(name: str) -> None:
 def test_integers_keep_integer_bars() -> None:
     bars = additive(np.array([120, 3, -20]), Noise(Geometric(2)), "0.95", least=0)
     assert bars.low.tolist() == [114, 0, 0]
-    assert bars.high.tolist() == [126, 9, 0]
+    assert bars.high.tolist() == [126, 9, 6]
     assert bars.sd.tolist() == [Geometric(2).law.deviation] * 3
 
 
@@ -240,12 +241,25 @@ def test_a_count_that_may_be_zero_says_nothing(count: float) -> None:
         assert np.isnan(bars.sd[0])
 
 
-@for_each(("upper", "end"), [(900.0, 1.0), (-100.0, 0.0)])
-def test_noise_beyond_the_range_leaves_its_nearest_end(
-    upper: float, end: float
-) -> None:
-    bars = quotient_bars(sums(500 - upper, upper), *PAIR, "0.95")
-    assert (bars.low[0], bars.high[0]) == (end, end)
+def test_noise_beyond_the_range_tells_the_nearest_possible_answer() -> None:
+    """What was cut to a point has the bars of an answer at that end of the range."""
+    for upper, nearest in ((900.0, 500.0), (-100.0, 0.0)):
+        bars, known = (
+            quotient_bars(sums(500 - each, each), *PAIR, "0.95")
+            for each in (upper, nearest)
+        )
+        assert bars == known
+        assert 0.005 < bars.high[0] - bars.low[0] < 0.01
+    for ones, end in ((100.0, 0.0), (700.0, 0.25)):
+        bars = spread_bars(sums(ones, 1000 - 2 * ones, ones), *MOMENTS, "0.95")
+        assert end in {bars.low[0], bars.high[0]}
+        assert 0.001 < bars.high[0] - bars.low[0] < 0.002
+    for values in (-9.0, -3.5, 3.0, 70.0):
+        cut = linear(sums(values), (2.0,), "0.95", 0.0, 9.0)
+        _, low, high = (float(end[0]) for end in linear(sums(values), (2.0,), "0.95"))
+        beyond = high <= 0 or low >= 9
+        width = (high - low) / 2 if beyond else min(high, 9.0) - max(low, 0.0)
+        assert cut.high - cut.low == pytest.approx(width)
 
 
 def test_certainty_is_the_public_range() -> None:

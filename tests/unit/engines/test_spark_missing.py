@@ -13,7 +13,11 @@ from sordino.engines import doors
 from sordino.engines.doors import Settings
 from sordino.engines.spark import cluster
 from sordino.engines.spark.session import Spark
-from sordino.engines.spark.tables import of_frame, of_table_of_session
+from sordino.engines.spark.tables import (
+    of_frame,
+    of_table_by_name,
+    of_table_of_session,
+)
 from sordino.errors import EngineUnavailable, InvalidParameter, MissingDependency
 from tests.batches import for_each
 
@@ -139,6 +143,8 @@ def test_spark_connect_is_refused() -> None:
         of_frame(remote(), {})
     with pytest.raises(InvalidParameter, match="not of Spark Connect"):
         of_table_of_session((remote(), "visits"), {})
+    with pytest.raises(InvalidParameter, match=r"spark:// alone.*PYSPARK_SUBMIT_ARGS"):
+        of_table_by_name(("spark://host:7077", "visits"), {})
 
 
 def test_files_of_this_machine_are_not_for_a_cluster(

@@ -53,6 +53,11 @@ AS_PYTHON: Final = {
         "table('visits').group_by('ward').agg(n=count())"
         ".sort('n', descending=('n',)).limit(3).rename({'ward': 'w'})"
     ),
+    "SELECT ward AS w, ward, COUNT(*) AS n FROM visits GROUP BY ward": (
+        "table('visits').group_by('ward').agg(n=count())"
+        ".with_columns(ward_2=col('ward')).select('ward_2', 'n')"
+        ".rename({'ward': 'w', 'ward_2': 'ward'})"
+    ),
     "SELECT YEAR(day) AS y, COUNT(*) AS n FROM visits GROUP BY y HAVING n > 9": (
         "table('visits').with_columns(y=col('day').year()).group_by('y')"
         ".agg(n=count()).filter(col('n') > 9)"

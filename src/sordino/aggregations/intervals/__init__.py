@@ -12,7 +12,7 @@ shows. Proofs in docs/proofs/intervals.md.
 | no noise | 0 | the value |
 | confidence 1 | as ever | infinite, or the public range |
 | a divisor that may be 0 | NaN | the whole public range |
-| the noise left the public range | as ever | the nearest end of that range, twice |
+| the noise left the public range | as ever | those of the nearest possible answer |
 
 >>> from sordino.noise.laplace import Geometric
 >>> bars = additive([120, 3], Noise(Geometric(2)), "0.95", least=0)

@@ -89,8 +89,28 @@ class Bars(NamedTuple):
         """
         pad = ROUNDING * (abs(start) + abs(most) + width)
         low, high = start + width * self.low - pad, start + width * self.high + pad
-        sd = width * self.sd
-        return Bars(sd, np.clip(low, start, most), np.clip(high, start, most))
+        return Bars(width * self.sd, low, high).cut(start, most)
+
+    def cut(self, least: float, most: float) -> "Bars":
+        """Return the bars with ends where the exact answer can be.
+
+        Where no more than a point were left the noise went beyond that, and a point
+        would look sure: then they are the bars of the nearest possible answer.
+
+        >>> bars = Bars(np.ones(3), np.array([-7.0, -30, -12]), np.array([5.0, -18, 0]))
+        >>> bars.cut(0, 100).low.tolist(), bars.cut(0, 100).high.tolist()
+        ([0.0, 0.0, 0.0], [5.0, 6.0, 6.0])
+        """
+        low, high = np.clip(self.low, least, most), np.clip(self.high, least, most)
+        beyond = (low == high) & (self.low < self.high)
+        if beyond.any():
+            half = (self.high[beyond] - self.low[beyond]) / 2
+            # what was an integer stays one
+            whole = self.low[beyond] == np.rint(self.low[beyond])
+            half = np.where(whole, np.ceil(half), half)
+            low[beyond] = np.maximum(low[beyond] - half, least)
+            high[beyond] = np.minimum(high[beyond] + half, most)
+        return Bars(self.sd, low, high)
 
     @property
     def outward(self) -> "Bars":
@@ -478,7 +498,7 @@ def additive(
     slack = np.where(np.isfinite(slack), slack, 0.0)
     low, high = noisy - reach - slack, noisy + reach + slack
     sd = np.where(np.isnan(noisy), np.nan, noise.sd)
-    return Bars(sd, np.clip(low, least, most), np.clip(high, least, most))
+    return Bars(sd, low, high).cut(least, most)
 
 
 def linear(
@@ -511,8 +531,7 @@ def linear(
         low, high = value - reach - pad, value + reach + pad
     if whole:
         low, high = _round_inward(low, high)
-    bars = Bars(sd, np.clip(low, least, most), np.clip(high, least, most))
-    return blank_missing(bars, np.isnan(value))
+    return blank_missing(Bars(sd, low, high).cut(least, most), np.isnan(value))
 
 
 def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:

@@ -11,7 +11,7 @@ the upper end is found about a centre between the mean and the middle of the ran
 there the noise grows less where the mean may be far off (lemma 4, b).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -84,20 +84,41 @@ def quotient_ends(
     parts = sums.split(general)
     for level in sums.levels(general, alpha):
         whole, part = sums.value_of(bottom, level.rows), sums.value_of(top, level.rows)
-        least, most, sure = _crossings(
-            whole, part, points, sums.reach(forms, level.alpha)
-        )
+        reaches = [sums.reach(forms, level.alpha)]
         if parts is not None and level.chance < 1:
-            lower, upper, also = _crossings(
-                whole, part, points, _reaches_apart(sums, forms, level)
-            )
-            least = np.where(also, np.maximum(least, lower), least)
-            most = np.where(also, np.minimum(most, upper), most)
-            sure |= also
-        ends.low[level.rows] = np.minimum(least, most)
-        ends.high[level.rows] = np.maximum(least, most)
-        ends.sure[level.rows] = sure
+            reaches.append(_reaches_apart(sums, forms, level))
+        several = _ends_in_range(whole, part, points, reaches)
+        for column, values in zip(ends, several, strict=True):
+            column[level.rows] = values
     return ends
+
+
+def _ends_in_range(
+    whole: Floats, part: Floats, points: Floats, reaches: list[Floats]
+) -> Ends:
+    """Return the ends; of the nearest quotient there can be, were they but a point."""
+    ends = _narrowest(whole, part, points, reaches)
+    within = points[[0, -1]]
+    beyond = ends.sure & (ends.low == ends.high) & np.isin(ends.low, within)
+    if beyond.any():  # the noise went beyond the range
+        divisor = whole[beyond]
+        nearest = np.clip(part[beyond], *np.outer(within, divisor))
+        near = _narrowest(divisor, nearest, points, reaches)
+        ends.low[beyond], ends.high[beyond] = near.low, near.high
+    return ends
+
+
+def _narrowest(
+    whole: Floats, part: Floats, points: Floats, reaches: list[Floats]
+) -> Ends:
+    """Return the ends that some reaches leave together."""
+    several = [_crossings(whole, part, points, reach) for reach in reaches]
+    least, most, sure = several[0]
+    for lower, upper, also in several[1:]:
+        least = np.where(also, np.maximum(least, lower), least)
+        most = np.where(also, np.minimum(most, upper), most)
+        sure |= also
+    return Ends(np.minimum(least, most), np.maximum(least, most), sure)
 
 
 def _reaches_apart(sums: Sums, forms: Floats, level: Level) -> Floats:
@@ -254,7 +275,7 @@ def spread_bars(
     for level in sums.levels(every, alpha * (1 - _MEAN) / (1 + _COUNT)):
         rows = level.rows
         moments = _Moments(sums, count, first, second, level, centring)
-        low, high = moments.ends(least[rows], most[rows])
+        low, high = moments.ends_in_range(least[rows], most[rows])
         bars.low[rows] = np.where(moments.sure, low, 0.0)
         bars.high[rows] = np.where(moments.sure, high, _GREATEST)
         bars.sd[rows] = np.where(moments.sure & moments.large, moments.sd, np.nan)
@@ -274,6 +295,8 @@ class _Moments:
     level: Level
     centring: float
     """The share of centring times the count: the same for all groups, and public."""
+    is_near: bool = False
+    """Whether squares beyond what they can be are moved to the nearest possible."""
 
     @property
     def whole(self) -> Floats:
@@ -301,6 +324,16 @@ class _Moments:
             value = np.clip(second / self.whole - mean**2, 0.0, _GREATEST)
             spread = self.sums.sd(self._forms(mean, 0.0, value)) / self.whole
             return np.minimum(spread, _GREATEST / 2)
+
+    def ends_in_range(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return the ends; of the nearest variance there can be, were they a point."""
+        low, high = self.ends(least, most)
+        beyond = self.sure & (low == high) & np.isin(low, (0.0, _GREATEST))
+        if beyond.any():
+            rows = np.arange(len(self.sums.values[0]))[self.level.rows][beyond]
+            near = replace(self, level=self.level._replace(rows=rows), is_near=True)
+            low[beyond], high[beyond] = near.ends(least[beyond], most[beyond])
+        return low, high
 
     def ends(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the least and the greatest variance that fits one of the means.
@@ -340,7 +373,10 @@ class _Moments:
 
     def _end(self, mean: Floats, share: Any, loose: Any, side: float) -> Floats:
         """Return the outermost variance to one side that fits a mean, by bisection."""
-        whole, squares = self.whole, self._squares(mean, share) - loose
+        whole, squares = self.whole, self._squares(mean, share)
+        if self.is_near:
+            squares = np.clip(squares, 0.0, _GREATEST * np.maximum(whole, 0.0))
+        squares -= loose
         # a norm is greatest where all factors are as great as the greatest
         farthest = np.maximum(
             np.abs(self._forms(mean, share, 0.0)).max(axis=0),

@@ -24,12 +24,14 @@ PySpark writes it to stderr by itself, as JSON, whatever the level of logs; the 
 Java writes that of each task that fails.
 """
 
+import atexit
 import logging
 import os
 import re
 import shutil
 import subprocess  # noqa: S404 to ask Java for its version
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -79,7 +81,10 @@ def started_session(settings: Settings) -> Any:
     """
     refuse_old_java()
     refuse_wrong_home()
-    chosen = {}
+    # made by the first table that is named, elsewhere than where the user works
+    warehouse = tempfile.mkdtemp(prefix="sordino-")
+    atexit.register(shutil.rmtree, warehouse, ignore_errors=True)
+    chosen = {"spark.sql.warehouse.dir": Path(warehouse).as_uri()}
     if settings.threads is not None:
         chosen["spark.master"] = f"local[{settings.threads}]"
     if settings.memory_limit is not None:

@@ -21,6 +21,7 @@ a single row more may decide for thousands. So a plan whose files are others is 
 |---|---|
 | a DataFrame | its plan as it was analysed: whatever becomes of views and functions |
 | (session, name of a table) | the table of that name as its session finds it then |
+| ("spark://", name of a table) | the same, by the Spark of this process |
 | Parquet files, of columns that Spark reads by our rules | the files, by Spark |
 | all other sources | their rows, by Arrow |
 
@@ -41,7 +42,14 @@ from sordino.data.arrow import ROWS, handed_columns
 from sordino.data.files import Fields
 from sordino.data.source import AbstractSource, internal, is_list, or_nothing
 from sordino.data.tables import ParquetSource
-from sordino.engines.spark.cluster import STOPPED, is_stopped, reading_session
+from sordino.engines.doors import Settings
+from sordino.engines.spark.cluster import (
+    STOPPED,
+    is_stopped,
+    reading_session,
+    running_session,
+    started_session,
+)
 from sordino.engines.spark.plans import (
     LeafKind,
     analysed_plan,
@@ -416,6 +424,26 @@ def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSo
     session, name = pair
     _refuse_connect(session)
     return TableOfSession(session, name)
+
+
+def of_table_by_name(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of ("spark://", name), as the Spark of this process finds it.
+
+    One that does not run yet is started where the environment says.
+    """
+    del declared
+    address, name = pair
+    if address != _THIS_SPARK:
+        raise InvalidParameter(
+            "source",
+            address,
+            f"must be {_THIS_SPARK} alone",
+            'Say which cluster in PYSPARK_SUBMIT_ARGS: "--master ... pyspark-shell".',
+        )
+    return TableOfSession(running_session() or started_session(Settings()), name)
+
+
+_THIS_SPARK: Final = "spark://"
 
 
 def _refuse_connect(source: Any) -> None:

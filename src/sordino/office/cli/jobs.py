@@ -50,7 +50,14 @@ from sordino.office.job.forecast import (
     forecast,
     least_budget,
 )
-from sordino.office.job.job import USUAL, Job, find_job, read_job, undecided_places
+from sordino.office.job.job import (
+    SPARK,
+    USUAL,
+    Job,
+    find_job,
+    read_job,
+    undecided_places,
+)
 from sordino.office.job.questions import PlannedRelease, check_period
 from sordino.office.job.running import (
     JobDesk,
@@ -442,7 +449,7 @@ def _write_job(arguments: Namespace) -> None:
         raise InvalidJob(
             str(arguments.to), "is there, or cannot be written", "Name another: --to."
         ) from None
-    if table:
+    if table and arguments.source != SPARK:
         note(f"it reads the address of the server from the environment: {SERVER}")
     note(f"wrote {arguments.to}. Next: sordino check {arguments.to}")
 
@@ -455,8 +462,8 @@ INIT: Final = Command(
     "sordino init visits.parquet --to clinic.toml",
     _write_job,
     (
-        option("source", "FILE", "a Parquet or text file, or postgresql://..."),
-        option("--table", "NAME", "a table of that server"),
+        option("source", "FILE", "a file, or postgresql://..., or spark://"),
+        option("--table", "NAME", "a table of that server or Spark"),
         option(
             "--to",
             "JOB.toml",

@@ -43,6 +43,7 @@ from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import blocks_text
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import Budget, headline
+from sordino.numbers.formatting import format_amounts
 from sordino.office.cli.main import (
     JSON,
     REFUSED,
@@ -114,9 +115,9 @@ def _show_ledger(arguments: Namespace) -> None:
             by_block = ledger.division is not None and name == DATASET
             notes = _OF_BLOCKS if by_block else ("", "", "")
             rows = [
-                (name, "limit", limit.stated + notes[0]),
-                ("", "spent", repr(ledger.spent(name)) + notes[1]),
-                ("", "left", repr(ledger.remaining(name)) + notes[2]),
+                (name, "limit", _limit_words(limit.stated) + notes[0]),
+                ("", "spent", headline(ledger.spent(name)) + notes[1]),
+                ("", "left", headline(ledger.remaining(name)) + notes[2]),
             ]
             text_table(rows)
         if ledger.division is not None:
@@ -134,6 +135,12 @@ def _show_ledger(arguments: Namespace) -> None:
     write(f"{_count_text(len(entries), 'release')}, {len(last)} shown")
     for entry in last:
         text_table(_release(entry))
+
+
+def _limit_words(stated: str) -> str:
+    """A limit as it is read: epsilon = 2, counted as asked."""
+    budget, mark, counted = stated.partition(")")
+    return format_amounts(budget + mark) + counted
 
 
 def _write_facts(arguments: Namespace) -> None:
@@ -259,7 +266,7 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
     ]
     lines: list[tuple[str, ...]] = [
         (str(entry.number), "when", ", ".join(fact for fact in facts if fact)),
-        ("", "asked", entry.asked),
+        ("", "asked", format_amounts(entry.asked)),
         ("", "loss", entry.loss),
     ]
     lines += [("", "policy", entry.policy)] if entry.policy else []

@@ -275,8 +275,8 @@ INSPECT: Final = Command(
     "sordino inspect visits.csv --column patient=i64 --id patient",
     _show_inspection,
     (
-        option("paths", "FILE", "Parquet or text files, or a server", nargs="+"),
-        option("--table", "NAME", "a table of the server postgresql://..."),
+        option("paths", "FILE", "files, or a server, or spark://", nargs="+"),
+        option("--table", "NAME", "a table of postgresql://... or spark://"),
         list_option(
             "--column",
             "NAME=TYPE",

@@ -46,7 +46,7 @@ from sordino.plan.price import SIZES, Batch, Price
 from sordino.query.request import Request
 from sordino.session.inspection import PRIVATE, Inspection, inspect, part
 from sordino.session.rehearsal import rehearsal
-from sordino.session.suggestion import Suggestion, Tried
+from sordino.session.suggestion import Suggestion, Tried, noise_in_words
 
 _RELEASE: Final = "counts"
 """The name of the release that a drafted job has."""
@@ -350,8 +350,11 @@ def _tried_row(tried: Tried, is_best: bool) -> dict[str, Any]:  # noqa: FBT001 a
         "groups": choice.groups,
         "rows": choice.rows,
         "noise": [
-            f"\u00b1 {format_spread(sd)} {tried.units[name]}".rstrip()
-            for name, sd in tried.noise.items()
+            f"\u00b1 {format_spread(size)} {unit}".rstrip()
+            for size, unit in (
+                noise_in_words(sd, tried.units[name])
+                for name, sd in tried.noise.items()
+            )
         ],
         "lost": f"{lost:.1%}",
         "bar": share_bar(lost, f"{lost:.1%} of the rows are cut off"),

@@ -21,6 +21,7 @@ from sordino.expressions.dates import MOMENTS
 from sordino.losses.budgets.limits import gaussian_filter
 from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import PureDP
+from sordino.office.job.job import SPARK
 from sordino.session.session import Session
 
 _MU_UNIT: Final = 10_000
@@ -43,7 +44,7 @@ class Draft:
     format: Mapping[str, Any] = field(default_factory=dict)
     """How a text file is written, where it is not as `Csv` takes it anyway."""
     table: str = ""
-    """The name of a table of a server, whose address is the source."""
+    """The name of a table of a server, whose address is the source, or of Spark."""
     sql: str = ""
     """The question; without one the rows are counted."""
     keys: tuple[str | int, ...] = ()
@@ -106,7 +107,7 @@ def draft_text(draft: Draft) -> str:
     by_id, by_group = draft.id != "rows", draft.group != UNDECIDED
     return _TEXT.format(
         name=name,
-        source=_server(draft.table) if draft.table else _quoted(draft.source),
+        source=_placed_table(draft) if draft.table else _quoted(draft.source),
         format=f"\n{_format_line(draft.format)}" if draft.format else "",
         protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
         columns=columns,
@@ -124,9 +125,11 @@ def draft_text(draft: Draft) -> str:
     )
 
 
-def _server(table: str) -> str:
+def _placed_table(draft: Draft) -> str:
     # an address may have a password, and this file is for people to review
-    return f'[{{ env = "{SERVER}" }}, {_quoted(table)}]'
+    is_spark = draft.source == SPARK
+    place = _quoted(SPARK) if is_spark else f'{{ env = "{SERVER}" }}'
+    return f"[{place}, {_quoted(draft.table)}]"
 
 
 SERVER: Final = "SORDINO_SERVER"
@@ -260,8 +263,8 @@ def table_name(source: str) -> str:
     >>> table_name("data/2026 visits.parquet"), table_name("St\u00e4dte.csv")
     ('t_2026_visits', 'Stadte')
     """
-    # an accent is a sign of its own there, and is left out
-    stem = normalize("NFKD", Path(source).stem)
+    # an accent is a sign of its own there, and is left out; ` ends a path of Spark
+    stem = normalize("NFKD", Path(source.strip("`")).stem)
     plain = (letter for letter in stem if not combining(letter))
     name = "".join(
         letter if letter.isascii() and letter.isalnum() else "_" for letter in plain

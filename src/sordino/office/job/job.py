@@ -46,6 +46,8 @@ from sordino.office.job.questions import (
 from sordino.session.tables import sampled_rate
 
 USUAL: Final = "sordino.toml"
+SPARK: Final = "spark://"
+"""Before the name of a table in `source`: the Spark that the environment says."""
 _NOT_OURS: Final = ("pyproject.toml", "policy.toml")  # often beside a job
 
 
@@ -170,7 +172,7 @@ def _source(section: Section, folder: Path) -> tuple[Any, dict[str, str] | None]
 
 
 def _places(section: Section, folder: Path) -> Any:
-    """A path, several, or the address of a server with the name of a table."""
+    """A path, several, or a server or Spark with the name of a table."""
     source = section.value("source")
     if not isinstance(source, list):
         return _path_beside(folder, section.secret("source"))
@@ -179,7 +181,10 @@ def _places(section: Section, folder: Path) -> Any:
         # the address may have a password: it is read from the environment alone
         server = Section(section.at("source"), {"address": address, "table": names})
         return server.secret("address"), " ".join(server.texts("table"))
-    return [_path_beside(folder, path) for path in section.open_texts("source")]
+    texts = section.open_texts("source")
+    if texts[:1] == (SPARK,):
+        return SPARK, " ".join(texts[1:])
+    return [_path_beside(folder, path) for path in texts]
 
 
 def _path_beside(folder: Path, source: str) -> str:

@@ -26,7 +26,12 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.guarantees import OUT_OF, AbstractAnswers, explain, finds
 from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
-from sordino.numbers.formatting import cut_text, format_key, text_width
+from sordino.numbers.formatting import (
+    cut_text,
+    format_amounts,
+    format_key,
+    text_width,
+)
 from sordino.office.html.elements import (
     NOTHING,
     Html,
@@ -322,7 +327,6 @@ MOST: Final = 60
 _HIDDEN: Final = "of another budget"
 _ANSWER: Final = re.compile(r"(.+? = .+) with ")
 _GROUP: Final = re.compile(r"'(.*?)'(?=,| \()")
-_AMOUNT: Final = re.compile(r"(\w+)=([^,()]+)")
 _BRANCH: Final = "└─ "
 _ROW_STEPS: Final = ("filter ", "inner join ", "left join ", "map ", "flat map ")
 _TERMINAL: Final = 60
@@ -375,7 +379,7 @@ def _rows(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
             entry.why,
             (words_of_plan(entry.plan) or _HIDDEN)
             + ("" if entry.answered else " (not answered)"),
-            _amounts(entry.asked),
+            format_amounts(entry.asked),
         )
 
 
@@ -408,23 +412,6 @@ def _words_of_one(plan: str) -> str:
     what = ", ".join(answers) or (others[0] if others and not by else "keys")
     of = f" of {', '.join(dict.fromkeys(tables))}" if tables else ""
     return ", ".join([what + (f" by {', '.join(by)}" if by else "") + of, *steps])
-
-
-def _amounts(budget: str) -> str:
-    """Amounts of a budget as they are read, not as they are kept.
-
-    >>> _amounts("ApproxDP(epsilon=1/2, delta=1/1000000)")
-    'epsilon = 0.5, delta = 1e-06'
-    """
-    amounts = []
-    for name, text in _AMOUNT.findall(budget):
-        try:
-            number = f"{float(Fraction(text)):.4g}"
-        except (OverflowError, ValueError, ZeroDivisionError):
-            number = text
-        if number != "0":
-            amounts.append(f"{name} = {number}")
-    return ", ".join(amounts) or budget
 
 
 def suggestion_page(

@@ -155,9 +155,18 @@ def round_decimal(value: Value, places: int) -> Scaled:
     digits, scale = _digits_of(value)
     if places >= scale:
         return digits, scale
-    step = 10 ** (scale - places)
-    half = when(digits < 0).then(digits - step // 2).otherwise(digits + step // 2)
-    return half.quotient(step), places
+    left = max(places, 0)
+    kept = round_whole(digits, 10 ** (scale - places))
+    return kept.quotient(10 ** (scale - left)), left
+
+
+def round_whole(number: Expression, step: int) -> Expression:
+    """Nearest multiple of a step, halves away from zero."""
+    rest = number.remainder(step)
+    # not number + step // 2: that may leave 64 bits where the multiple does not
+    up = when(rest >= step // 2).then(step).when(rest <= -(step // 2)).then(-step)
+    rounded: Expression = number - rest + up.otherwise(0)
+    return rounded
 
 
 def whole_below(value: Value) -> Expression:

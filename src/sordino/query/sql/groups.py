@@ -157,11 +157,25 @@ def _keys(clauses: list[Clause], items: list[Item], rows: RowScope) -> tuple[Key
         if value.type == "f64":
             raise clause.refusal(
                 f"{clause.short_text} is a float, and floats are seldom exactly equal",
-                f"Group by CAST(FLOOR({clause.short_text}) AS BIGINT), say.",
+                _whole_groups(clause),
             )
         name = _key_name(value, items, rows, keys)
         keys[name] = Key(name, value)
     return tuple(keys.values())
+
+
+def _whole_groups(clause: Clause) -> str:
+    """Remedy: what to group by instead of a float."""
+    text, digits = clause.short_text, clause.node.args.get("decimals")
+    if isinstance(clause.node, _WHOLE) and not isinstance(digits, exp.Literal):
+        return f"Group by CAST({text} AS BIGINT)."
+    if isinstance(clause.node, exp.Column):
+        tens = f"CAST(FLOOR({text} / 10) AS BIGINT) * 10"
+        return f"Group by CAST(FLOOR({text}) AS BIGINT), or by tens: {tens}."
+    return f"Group by CAST(FLOOR({text}) AS BIGINT), say."
+
+
+_WHOLE: Final = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
 
 
 def _key_name(
@@ -246,10 +260,10 @@ def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
     for item in items:
         name = _key_shown(item, answers)
         if name is not None:
-            _show(shown, item, name, item.alias or name)
+            _show(shown, item, name, answers)
         elif asks(item.clause.node):
             name = answers.ask(item.clause, item.alias)
-            _show(shown, item, name, item.alias or name)
+            _show(shown, item, name, answers)
         else:
             _show_computed(shown, item, answers)
     return shown
@@ -281,16 +295,18 @@ def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
             "Give the answer another alias.",
         )
     shown.made[name] = value.expression
-    _show(shown, item, name, name)
+    _show(shown, item, name, answers)
 
 
-def _show(shown: Selection, item: Item, name: str, called: str) -> None:
-    if name in shown.names and called not in (*shown.names, *shown.names.values()):
-        shown.made[called] = col(name)  # the same once more, under another name
-        name = called
-    if name in shown.names or called in shown.names.values():
+def _show(shown: Selection, item: Item, name: str, answers: AnswerScope) -> None:
+    called = item.alias or name
+    if called in shown.names.values():
         raise item.clause.refusal(
             f"SELECT has two columns named {called}",
             "Select it once, or give one of them another alias.",
         )
+    if name in shown.names:  # the same once more, under another name
+        again = called if called not in shown.names else answers.fresh(f"{called}_2")
+        shown.made[again] = col(name)
+        name = again
     shown.names[name] = called

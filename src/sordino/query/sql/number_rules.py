@@ -598,11 +598,22 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
     places = 0 if digits is None else whole_number(digits, "the number of digits")
-    if value.scaled is not None and places >= 0:
+    if places < -decimals.MOST_PLACES:
+        raise clause.refusal(
+            "this rounds to more than a whole number has digits", "Write ROUND(x, -3)."
+        )
+    if value.scaled is not None:
         kept, scale = decimals.round_decimal(value, places)
         number = scope.value_of(kept.cast("f64") / 10.0**scale)
         return decimals.as_decimal(number, kept, scale)
-    return scope.value_of(settled_value(clause, value).expression.round(places))
+    plain = settled_value(clause, value).expression
+    if places >= 0:
+        return scope.value_of(plain.round(places))
+    step = 10**-places
+    if value.type == "i64":
+        return scope.value_of(decimals.round_whole(plain, step))
+    steps: Expression = plain / float(step)
+    return scope.value_of(steps.round() * float(step))
 
 
 def _of_number(build: Callable[[Expression], Expression]) -> Rule:
@@ -612,6 +623,30 @@ def _of_number(build: Callable[[Expression], Expression]) -> Rule:
         return scope.value_of(build(value.expression))
 
     return rule
+
+
+def _logarithm(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of LOG of base 10, which is whole for whole powers of 10."""
+    written = clause.some("expression")
+    if written is not None:
+        named = clause.take("this")
+        if whole_number(named, "the base of a logarithm") != 10:
+            raise named.refusal(
+                "LOG is of base 10 here",
+                f"Write LN({written.short_text}) / LN({named.short_text}).",
+            )
+    value = scope.value(clause.take("this") if written is None else written)
+    _kinds(clause, (value,))
+    number = decimals.double_of(value)
+    choice: Any = when(number == 10.0 ** _APART[0]).then(float(_APART[0]))
+    for power in _APART[1:]:
+        choice = choice.when(number == 10.0**power).then(float(power))
+    return scope.value_of(choice.otherwise(number.log() * _PER_TEN))
+
+
+_PER_TEN: Final = math.log10(math.e)
+_APART: Final = (15, -1, -4, -15)
+"""Of 10**-22 to 10**22 those whose product would not be whole: FLOOR shows it."""
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
@@ -675,5 +710,6 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Sqrt: _of_number(lambda number: number.sqrt()),
     exp.Exp: _of_number(lambda number: number.exp()),
     exp.Ln: _of_number(lambda number: number.log()),
+    exp.Log: _logarithm,
     exp.Pow: _power,
 }

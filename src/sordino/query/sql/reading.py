@@ -214,6 +214,8 @@ class Reading:
                     raise part.refusal(f"{word} is not understood here", _LEAVE)
 
 
+_UNPLACED: Final = (exp.Floor, exp.Ceil)
+"""Functions of whose brackets the parser notes nothing."""
 _PLAIN: Final = ("this", "expression", "expressions")
 _LEAVE: Final = "Leave it out, or ask in Python by sd.table(...)."
 
@@ -299,6 +301,8 @@ class Clause:
     def _close_brackets(self, start: int, end: int) -> tuple[int, int]:
         text = self.reading.text
         # the name of some functions has no place in the tree
+        if isinstance(self.node, _UNPLACED):
+            end = text.index(")", end) + 1
         closed = text.count(")", start, end) - text.count("(", start, end)
         named = isinstance(self.node, (exp.Func, exp.Binary))
         while named and closed > 0 and "(" in text[:start]:
@@ -523,10 +527,6 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "Ask COUNT(DISTINCT ...), or group by the column.",
     ),
     **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), _ONE_DECIDES),
-    exp.Log: (
-        "LOG is of base 10 in some dialects and of base e in others",
-        "Write LN(x), or LN(x) / 2.302585092994046 for base 10.",
-    ),
     exp.Exists: (
         "whether another query has rows is not asked inside a query",
         "Join a public table, or ask of each person in Python.",

@@ -142,6 +142,31 @@ def _slice(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(text.substring(first, _end_of(first, length)))
 
 
+def _bracket(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of x[2:4] and x[2] in DuckDB: both ends count, from the end below 0."""
+    text = _text(clause.take("this"), scope)
+    (place,) = clause.each("expressions")
+    if clause.dialect.name != "duckdb":
+        raise clause.refusal(
+            f"[] is of lists in {clause.dialect.name}", "Write SUBSTRING(x, 2, 3)."
+        )
+    for name in ("offset", "safe"):
+        clause.scalar(name)
+    if place.kind is not exp.Slice:
+        # the parser counts from 0
+        first = whole_number(place, "a place in a text") + 1
+        return scope.value_of(_between(text, first, first))
+    first_part, last_part = place.some("this"), place.some("expression")
+    first = 1 if first_part is None else whole_number(first_part, "a first place")
+    last = -1 if last_part is None else whole_number(last_part, "a last place")
+    return scope.value_of(_between(text, first, last))
+
+
+def _between(text: Expression, first: int, last: int) -> Expression:
+    begin = text.length() + first if first < 0 else lit(first - 1)
+    return text.substring(begin, text.length() + last + 1 if last < 0 else last)
+
+
 def _end_of(first: Expression, length: int | None) -> Expression:
     return lit(_FARTHEST) if length is None else first + length
 
@@ -438,6 +463,7 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.DPipe: _join,
     exp.Concat: _concat,
     exp.Substring: _slice,
+    exp.Bracket: _bracket,
     exp.Left: _end(_first_letters),
     exp.Right: _end(_last_letters),
     exp.Pad: _pad,
