@@ -82,11 +82,11 @@ def narrow_rows(work: Writer, node: Narrow) -> Subquery:
         )
         columns.insert(0, place)
     # a cast would raise where a value does not fit, and tell of it
-    held = [
+    narrowed = [
         templates.as_type_or_null(column, work.dialect.narrow_types[width])
         for column, width in zip(columns, node.widths, strict=True)
     ]
-    return work.part(rows, zip(node.schema.names, held, strict=True), node.schema)
+    return work.part(rows, zip(node.schema.names, narrowed, strict=True), node.schema)
 
 
 def bits_of(low: int, high: int) -> int:
@@ -215,8 +215,8 @@ def _values_of(question: Question) -> Values | None:
     keys, nodes = question.keys, [*nodes_below(question.rows)]
     if any(isinstance(node, FUNCTIONS) for node in nodes):
         return None
-    kept = [node.rows for node in nodes if isinstance(node, Kept)]
-    if not kept or any(isinstance(rows, Narrow) for rows in kept):
+    below = [node.rows for node in nodes if isinstance(node, Kept)]
+    if not below or any(isinstance(rows, Narrow) for rows in below):
         return None
     if question.by and (keys is None or not 0 < keys.num_rows <= MOST_KEYS):
         return None

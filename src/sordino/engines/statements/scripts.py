@@ -171,7 +171,7 @@ class Script:
 
     @property
     def is_narrow(self) -> bool:
-        """Tell whether it reads rows in few bits."""
+        """Tell whether the rows of the question are kept in few bits."""
         return any(isinstance(leaf.rows, Narrow) for leaf in self.kept)
 
     def refuse_changed(self) -> None:
