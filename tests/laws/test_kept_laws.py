@@ -492,6 +492,7 @@ def test_rows_in_few_bits_are_those_of_their_question() -> None:
         for keys in (None, ["a", "b"], ["b", "x"], ["a", "b", "d"])
         for cell in cells
     ]
+    many += [of_people(engine, Total(lit(1)), keys=keys) for keys in (None, ["a"])]
     expected = [comparable_answer(one, bounded_anew(anew, one)) for one in many]
     for _ in range(3):
         assert [told(engine, one) for one in many] == expected

@@ -226,4 +226,6 @@ def _values_of(question: Question) -> Values | None:
             return None
         if total.names():
             values.setdefault(mark_of(total.expression), total.expression)
+    if not (question.by or values):  # a table has at least one column
+        return None
     return values if len(values) <= MOST_VALUES else None
