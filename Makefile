@@ -28,8 +28,9 @@ check fast test coverage: export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 SEED ?= 1
 AUDIT_MINUTES ?= 15
+DATED = $(or $(filter-out 1,$(SEED)),$(shell date -u +%Y%m%d))
 
-.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants nets proofs wheel \
+.PHONY: help venv demo test lint check fast bench coverage audit probe evening night mutants nets proofs wheel \
 	pythons picture pictures docs format clean
 
 help:  ## list the targets
@@ -78,6 +79,14 @@ audit: $(READY) $(BROWSER) $(SITE)  ## try to prove it wrong; then the statistic
 	@$(BIN)/python -m tests.hostile --seed $(SEED) --calls 100000 --out build/inputs.json
 	@$(BIN)/python -m tests.assurance build/inputs.json inputs
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
+
+probe: $(READY)  ## the audit in three minutes, drawn by the date; SEED=20261128
+	@mkdir -p build
+	@echo "an audit by the seed $(DATED); repeat: make probe SEED=$(DATED)"
+	@$(BIN)/sordino audit --minutes 1.25 --seed $(DATED)
+	@$(BIN)/sordino audit --minutes 0.75 --seed $(DATED) --engine duckdb
+	@$(BIN)/python -m tests.hostile --count 40 --calls 1000 --seed $(DATED) 2> build/probe.log || \
+		{ cat build/probe.log; exit 1; }
 
 night: $(READY)  ## ask the newest engines about files and tables that lie; name new steps of plans
 	@rm -rf $(NEWEST)

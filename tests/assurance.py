@@ -4,6 +4,7 @@
     python -m tests.assurance build/inputs.json inputs  # by `python -m tests.hostile`
     python -m tests.assurance build/calls.json calls    # by its `--calls`
     python -m tests.assurance build/nets.json nets      # by `tests.mutants.nets`
+    python -m tests.assurance build/drawn.json drawn    # by its `--drawn`
 
 It is made of docs/assurance.json, which keeps these figures, each with the commit of
 its run (`--commit`, or the present one) and what else the machine did, and of what is
@@ -16,7 +17,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ from typing import Any, Final
 from sordino import __version__
 from tests.effort import EXAMPLES
 from tests.ledgers import POINTS
-from tests.mutants.nets import NETS, REVIEWED
+from tests.mutants.nets import NETS, REVIEWED, slips
 from tests.mutants.planted import PLANTED
 from tests.proof_corpus import CERTIFICATES
 from tests.underpriced import underpriced
@@ -79,7 +80,7 @@ def page(facts: Mapping[str, Any]) -> str:
         f"| {name} | {count:,} | `{how}` | {now} |\n" for name, count, how in counted()
     ]
     inputs = [*_input_lines(facts.get("inputs")), *_input_lines(facts.get("calls"))]
-    nets = _net_lines(facts.get("nets"))
+    nets = [*_net_lines(facts.get("nets")), *_drawn_lines(facts.get("drawn"))]
     head = _HEAD.format(
         version=facts.get("version", ""), beside=facts.get("beside", "")
     )
@@ -124,12 +125,7 @@ def _net_lines(nets: Mapping[str, Any] | None) -> Iterator[str]:
     if nets is None:
         return
     errors = nets["errors"]
-    noticed = {"caught", "raises"}
-    counts = {net: sum(row[net] == "caught" for row in errors) for net in NETS}
-    missed = sum(noticed.isdisjoint(row.values()) for row in errors)
-    caught = ", ".join(
-        f"{net} {count} of {len(errors)}" for net, count in counts.items()
-    )
+    missed = sum(map(slips, errors))
     listed, lines = " | ".join(NETS), "|".join("---" for _ in NETS)
     yield _NETS.format(
         command=nets["command"],
@@ -137,7 +133,7 @@ def _net_lines(nets: Mapping[str, Any] | None) -> Iterator[str]:
         laws=nets.get("laws", "`make mutants`"),
         seeds=nets["command"].split()[-1],
         reviewed=sum(row["says"] in REVIEWED for row in errors),
-        caught=caught,
+        caught=_caught_words(errors),
         missed=missed or "none",
         nets=listed,
         lines=lines,
@@ -145,6 +141,42 @@ def _net_lines(nets: Mapping[str, Any] | None) -> Iterator[str]:
     for row in sorted(errors, key=itemgetter("room", "says")):
         verdicts = " | ".join(row[net] for net in NETS)
         yield f"| {row['says']} | {row['room']} | {verdicts} |\n"
+
+
+_DRAWN: Final = """
+Errors that nobody thought of: of the {lines} small changes of lines of the kernel in
+these rooms the first {count} in the order of a seed were made, and all four nets asked
+of each (`{command}`, {commit}): {caught}; slipped through all: {missed}.
+
+| drawn error | room | {nets} |
+|---|---|{marks}|
+"""
+
+
+def _drawn_lines(drawn: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the table of errors that a seed drew."""
+    if drawn is None:
+        return
+    errors = drawn["errors"]
+    yield _DRAWN.format(
+        lines=f"{drawn['changes']:,}",
+        count=len(errors),
+        command=drawn["command"],
+        commit=drawn["commit"],
+        caught=_caught_words(errors),
+        missed=sum(map(slips, errors)) or "none",
+        nets=" | ".join(NETS),
+        marks="|".join("---" for _ in NETS),
+    )
+    for row in errors:
+        verdicts = " | ".join(row[net] for net in NETS)
+        reason = f" ({row['reason']})" if row.get("reason") else ""
+        yield f"| {row['says']}{reason} | {row['room']} | {verdicts} |\n"
+
+
+def _caught_words(errors: Sequence[Mapping[str, str]]) -> str:
+    counts = {net: sum(row[net] == "caught" for row in errors) for net in NETS}
+    return ", ".join(f"{net} {count} of {len(errors)}" for net, count in counts.items())
 
 
 def counted() -> list[tuple[str, int, str]]:

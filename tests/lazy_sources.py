@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sordino as sd
+from sordino.auditing.hostile_sources import FooterLie, write_lies
 from sordino.engines.doors import open_source
-from tests.liars import Lie, lied
 
 NAN: Final = [float("nan")] * 500
 FAR: Final = struct.pack("<d", 50.0)
@@ -32,7 +32,7 @@ def nan_files(folder: Path) -> Mapping[str, tuple[Path, np.ndarray[Any, Any]]]:
         pq.write_table(pa.table({"x": pa.array(cells, from_pandas=False)}), path)
         made[name] = path, cells
     path = made["lying"][0]
-    assert lied(path, {0: Lie(FAR, FAR, 0)})
+    assert write_lies(path, {0: FooterLie(FAR, FAR, 0)})
     return made
 
 

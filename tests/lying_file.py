@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sordino.aggregations.measurement import Distinct, Total
+from sordino.auditing.hostile_sources import FooterLie, write_lies
 from sordino.engines.engine import AbstractEngine
 from sordino.expressions.language import col, lit, when
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.query.nodes import AbstractNode, Filter, Join, Question, Source
-from tests.liars import Lie, lied
 
 FAR: Final = {"x": [1e9, nan], "i": [10**9, 7], "s": ["z", "y"]}
 """Values beyond the bounds that the file states, to be joined with."""
@@ -34,12 +34,12 @@ def write_lying_file(path: Path) -> Path:
     })
     pq.write_table(rows, path)
     lies = {
-        0: Lie(high=struct.pack("<d", 5.0)),
-        1: Lie(high=struct.pack("<q", 5)),
-        2: Lie(nulls=0),
-        3: Lie(high=b"e"),
+        0: FooterLie(high=struct.pack("<d", 5.0)),
+        1: FooterLie(high=struct.pack("<q", 5)),
+        2: FooterLie(nulls=0),
+        3: FooterLie(high=b"e"),
     }
-    assert lied(path, lies)
+    assert write_lies(path, lies)
     return path
 
 

@@ -1,7 +1,7 @@
-"""Columns of every form, with the cells that engines stumble over.
+"""Tables of Python objects and frames, with the cells that engines stumble over.
 
-`ARROW` holds columns of Arrow, `FRAMES` tables of Python objects and frames. A new form
-is one more line, and the laws over sources hold it.
+`ARROW` has the columns of `sordino.auditing.hostile_sources`. A new form is one more
+line, and the laws over sources hold it.
 """
 
 import datetime as dt
@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 
+from sordino.auditing.hostile_sources import COLUMNS
 from sordino.expressions.schema import PLAIN
 
 
@@ -47,101 +47,16 @@ class LoudText(str):  # noqa: FURB189 the text itself
     __hash__ = str.__hash__
 
 
-def raw(kind: pa.DataType) -> Callable[[Sequence[int | None]], pa.Array]:
-    """Return what makes an array of a type from its bits."""
-
-    def make(values: Sequence[int | None]) -> pa.Array:
-        wide = kind.bit_width // 8
-        held = b"".join((x or 0).to_bytes(wide, "little", signed=True) for x in values)
-        there = pa.array([x is not None for x in values]).buffers()[1]
-        return pa.Array.from_buffers(kind, len(values), [there, pa.py_buffer(held)])
-
-    return make
-
-
-def texts(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array]:
-    def make(values: Sequence[bytes | None]) -> pa.Array:
-        held = pa.array(values, pa.large_binary()).buffers()
-        large = pa.Array.from_buffers(pa.large_string(), len(values), held)
-        return large.cast(kind) if kind != pa.large_string() else large
-
-    return make
-
-
-def typed(kind: pa.DataType) -> Callable[[Sequence[Any]], pa.Array]:
-    """Return what makes an array of a type from values."""
-    return lambda values: pa.array(values, kind, from_pandas=False)
-
-
-def coded(make: Callable[[Sequence[Any]], pa.Array]) -> Callable[..., pa.Array]:
-    """Return what makes a dictionary of the values."""
-    return lambda values: make(values).dictionary_encode()
-
-
-def listed(make: Callable[[Sequence[Any]], pa.Array]) -> Callable[..., pa.Array]:
-    """Return what makes lists of two values each, or none."""
-
-    def lists(values: Sequence[Any]) -> pa.Array:
-        entries = [one for value in values for one in (value, value)]
-        ends = pa.array(range(0, len(entries) + 1, 2), pa.int32())
-        return pa.ListArray.from_arrays(ends, make(entries))
-
-    return lists
-
-
 @dataclass(frozen=True)
 class Form:
-    """A column of some form, and cells that it may have: plain ones, then odd ones."""
+    """A table of some form, and cells that it may have: plain ones, then odd ones."""
 
     make: Callable[[Sequence[Any]], Any]
     pool: Sequence[Any]
     declared: Mapping[str, str] = field(default_factory=dict)
 
 
-_TICKS: Final = (
-    *(0, 1, -1, 499, 500, -500, -1500, None, 2**63 - 1, -(2**63), 2**62),
-    *(253402300799 * 10**n for n in (0, 3, 6)),
-    *(253402300800 * 10**n for n in (0, 3, 6)),
-    *(-62135596800 * 10**n for n in (0, 3, 6)),
-    *(-62135596801 * 10**n for n in (0, 3, 6)),
-)
-_BYTES: Final = (
-    *(b"a", b"", None, b"\xff", b"\xc3", b"\xed\xa0\x80", b"caf\xc3\xa9", b"\x00"),
-    *(b"x" * (1 << 20), b"x" * ((1 << 20) + 1)),
-)
-_WHOLE: Final = (0, 5, -7, None, 10**38 - 1, -(10**37), 2**53 + 1, 12345678901234567)
-_REAL: Final = (1.5, -0.0, None, math.nan, math.inf, 5e-324, 1e38)
-
-ARROW: Final[Mapping[str, Form]] = {
-    **{
-        f"moments in {unit} {zone}": Form(raw(pa.timestamp(unit, zone)), _TICKS)
-        for unit in ("s", "ms", "us", "ns")
-        for zone in (None, "UTC", "America/New_York")
-    },
-    "days": Form(raw(pa.date32()), (0, 5, None, 2**31 - 1, -(2**31), -719163)),
-    "days in ms": Form(raw(pa.date64()), (0, 86_400_000, None, 2**63 - 1, -(2**63), 5)),
-    "texts": Form(texts(pa.string()), _BYTES),
-    "large texts": Form(texts(pa.large_string()), _BYTES),
-    "text views": Form(texts(pa.string_view()), _BYTES),
-    "u64": Form(typed(pa.uint64()), (0, 2**63 - 1, None, 2**63, 2**64 - 1)),
-    "i8": Form(typed(pa.int8()), (0, 127, None, -128)),
-    "f32": Form(typed(pa.float32()), _REAL),
-    "f64": Form(typed(pa.float64()), (*_REAL, 1e300)),
-    "bools": Form(typed(pa.bool_()), (True, False, None)),
-    **{
-        f"decimals {kind}": Form(raw(kind), _WHOLE)
-        for kind in (
-            *(pa.decimal128(38, 0), pa.decimal128(38, 38), pa.decimal128(5, -3)),
-            *(pa.decimal128(15, 2), pa.decimal256(76, 5), pa.decimal256(38, 2)),
-        )
-    },
-    "uuids": Form(typed(pa.uuid()), (bytes(16), None, bytes(range(16)))),
-    "coded texts": Form(coded(texts(pa.string())), _BYTES[:8]),
-    "coded moments": Form(coded(raw(pa.timestamp("ms", "UTC"))), _TICKS),
-    "lists of texts": Form(listed(texts(pa.string())), _BYTES[:8]),
-    "lists of moments": Form(listed(raw(pa.timestamp("ms"))), _TICKS),
-    "lists of u64": Form(listed(typed(pa.uint64())), (0, None, 2**64 - 1)),
-}
+ARROW: Final = {name: Form(each.make, each.pool) for name, each in COLUMNS.items()}
 """Columns of Arrow, with cells that no value of ours is."""
 
 _CELLS: Final[tuple[Any, ...]] = (

@@ -103,6 +103,8 @@ class Tab:
     session: str
     world: list[int] = field(default_factory=list)
     problems: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    strokes: list[str] = field(default_factory=list)
+    """Keys that were pressed, and letters that were typed."""
 
     def ask(self, method: str, **parameters: Any) -> Message:
         """Send a command to this page."""
@@ -124,6 +126,7 @@ class Tab:
     def press(self, key: str, text: str = "", *, times: int = 1) -> None:
         """Press a key, as often as is said."""
         code = {"key": key, "code": key, "windowsVirtualKeyCode": _CODES.get(key, 0)}
+        self.strokes.extend([key] * times)
         for _ in range(times):
             typed = {"text": text} if text else {}
             kind = "keyDown" if text else "rawKeyDown"
@@ -152,6 +155,7 @@ class Tab:
 
     def type(self, text: str) -> None:
         """Type a text where the focus is."""
+        self.strokes.extend(text)
         self.ask("Input.insertText", text=text)
 
     def see(self, expression: str) -> Any:

@@ -20,6 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.auditing.hostile_sources import (
+    FooterLie,
+    FooterValues,
+    footer_of,
+    write_lies,
+)
 from sordino.data.source import kind_of
 from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.duckdb import plans, tables
@@ -37,7 +43,6 @@ from tests.batches import for_each, sampled
 from tests.distances import claim
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.effort import by_night
-from tests.liars import Lie, bloom_filters, lied
 
 ROWS: Final = 2_500
 GROUP: Final = 1_000
@@ -93,6 +98,23 @@ KINDS: Final = {
 }
 
 
+_BLOOM: Final = (3, 14)
+
+
+def bloom_filters(path: Path) -> list[int]:
+    """Return where the filters of a file begin."""
+    _, foot = footer_of(path.read_bytes())
+    places = []
+    for place, first, end in FooterValues(foot).values():
+        match place:
+            case (4, _, 1, _, *rest) if tuple(rest) == _BLOOM:
+                number = 0
+                for byte in reversed(foot[first:end]):
+                    number = number << 7 | byte & 127
+                places.append(number >> 1)
+    return places
+
+
 def by_pyarrow(table: pa.Table, path: Path) -> None:
     pq.write_table(table, path, row_group_size=GROUP, write_page_index=True)
 
@@ -125,14 +147,14 @@ def rows(kind: Kind, values: list[Any] | None = None) -> pa.Table:
 LIES: Final = ("high", "low", "nulls", "all")
 
 
-def lies(kind: Kind) -> dict[str, Lie]:
+def lies(kind: Kind) -> dict[str, FooterLie]:
     """Return what a footer is made to say: less than is there, or none missing."""
     high, low = kind.bytes(kind.near[-1]), kind.bytes(kind.near[0])
     return {
-        "high": Lie(high=high),
-        "low": Lie(low=high, high=high),
-        "nulls": Lie(nulls=0),
-        "all": Lie(high=low, low=low, nulls=0),
+        "high": FooterLie(high=high),
+        "low": FooterLie(low=high, high=high),
+        "nulls": FooterLie(nulls=0),
+        "all": FooterLie(high=low, low=low, nulls=0),
     }
 
 
@@ -208,7 +230,7 @@ def right(name: str, honest: str = "") -> list[Any]:
 
 def told(path: Path, kind: str, writer: str, lie: str) -> Path:
     WRITERS[writer](rows(KINDS[kind]), path)
-    assert lied(path, {0: lies(KINDS[kind])[lie]})
+    assert write_lies(path, {0: lies(KINDS[kind])[lie]})
     return path
 
 
@@ -246,7 +268,9 @@ def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
     table = rows(kind)
     for place, path in enumerate((tmp_path / "a.parquet", tmp_path / "b.parquet")):
         by_pyarrow(table.slice(place * GROUP, GROUP + 500 * place), path)
-    assert lied(tmp_path / "b.parquet", {0: lies(kind)["high"]}, groups=slice(1, None))
+    assert write_lies(
+        tmp_path / "b.parquet", {0: lies(kind)["high"]}, groups=slice(1, None)
+    )
     assert answers(duck(), kind, str(tmp_path / "*.parquet")) == right("f64")
 
 
@@ -304,7 +328,7 @@ def test_values_read_by_arrow_are_the_same(
     path = tmp_path / "t.parquet"
     for kind in ("f64", "i64", "text"):
         WRITERS[writer](rows(KINDS[kind]), path)
-        assert lied(path, {0: Lie(nulls=GROUP)}) or writer == "duckdb"
+        assert write_lies(path, {0: FooterLie(nulls=GROUP)}) or writer == "duckdb"
         assert answers(duck(), KINDS[kind], path) == right(kind)
 
 
@@ -322,8 +346,8 @@ def write_large_lie(path: Path) -> int:
     ids = np.where(place < 1000, 10**9 + place, place // 2)
     table = pa.table({"id": ids})
     pq.write_table(table, path, row_group_size=size, compression="zstd")
-    lie = Lie(high=struct.pack("<q", size // 2 - 1))
-    assert lied(path, {0: lie}, groups=slice(0, 1))
+    lie = FooterLie(high=struct.pack("<q", size // 2 - 1))
+    assert write_lies(path, {0: lie}, groups=slice(0, 1))
     return len(np.unique(ids))
 
 

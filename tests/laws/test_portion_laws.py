@@ -92,6 +92,13 @@ def test_sorted_digests_are_the_rows_of_the_bound(
     assert {*portioned} == {"Made", "KeepNumbered"}
 
 
+def test_a_row_alone_is_kept(portioned: list[str]) -> None:
+    """Rows are handed over in pieces, of which the last may have one row."""
+    rows = drawn_rows("light", 1, 300).slice(0, 1)
+    assert len(kept(duckdb_engine(salt=SALT), rows, ("id",), 2)) == 1
+    assert portioned == ["Made"]
+
+
 WORDS: Final = tuple(
     np.array(each, np.uint64)
     for each in (

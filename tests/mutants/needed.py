@@ -2,9 +2,8 @@
 
     python -m tests.mutants.needed --rooms joins contribution --minutes 30
 
-Each error that is planted for ever is tried with all tests of its room, also after one
-of them failed. A test that is alone with an error must stay. One that notices nothing
-documents what no error needs, or waits for an error that nobody has planted yet.
+Each error that is planted for ever is tried with the tests of its room until two cases
+of them failed: then none is alone with it. A test that is alone must stay.
 """
 
 from __future__ import annotations

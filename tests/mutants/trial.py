@@ -50,7 +50,7 @@ class Outcome:
     """Of computing, that of their children included."""
     reason: str
     noticed: tuple[str, ...] = ()
-    """The tests that failed: one, unless all of them were asked."""
+    """The tests that failed: one, or two where it is asked which is alone."""
     late: bool = False
     """They were stopped before they ended: whether they notice is not known."""
 
@@ -95,14 +95,16 @@ class Copy:
     def run(
         self, tests: Sequence[str], limit: float, *, every: bool = False
     ) -> Outcome:
-        """Run some tests in a child until the first fails (or all), or time is up.
+        """Run some tests in a child until one fails (or two), or time is up.
 
         The limit is in seconds of computing: a loaded machine does not shorten it.
         """
         log = self.place / "log"
         child = os.fork()
         if child == 0:
-            self._child([*(() if every else ("-x",)), *tests], log, math.ceil(limit))
+            self._child(
+                ["--maxfail=2" if every else "-x", *tests], log, math.ceil(limit)
+            )
         code, spent = _awaited(child, time.monotonic() + _LOADED * limit)
         if code in {None, -signal.SIGXCPU}:
             return Outcome(killed=False, seconds=spent, reason="no end", late=True)

@@ -190,6 +190,15 @@ def test_sixteen_questions_are_answered_at_the_first_try() -> None:
     assert kinds(outputs[-2]) == {"text/html", "text/plain"}  # the history
 
 
+def test_the_guide_has_the_words_of_all_sixteen() -> None:
+    guide = (ROOT / "docs/guides/notebook.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \|[^`]*`([^`]+)`", guide, re.MULTILINE)
+    assert tuple(int(number) for number, _ in rows) == SIXTEEN
+    cells = "\n".join(cell.source for cell in example("first-hour.ipynb").cells)
+    asked = re.split(r"^\*\*\d+\.", cells, flags=re.MULTILINE)
+    assert not [words for number, words in rows if words not in asked[int(number)]]
+
+
 @pytest.mark.slow
 def test_a_refusal_is_a_line_and_a_sentence() -> None:
     """Under a cell stands what it says, and none of our frames."""

@@ -3,6 +3,7 @@
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -15,8 +16,14 @@ from tests.unit.form.test_form import fill, send
 pytestmark = pytest.mark.slow
 
 
-def choose(tab: Tab) -> None:
-    """Choose file, person, groups and a mean, as somebody without a mouse does."""
+GUIDE: Final = Path(__file__).parents[2] / "docs/guides/open.md"
+
+
+def choose(tab: Tab) -> str:
+    """Choose file, person, groups and a mean, as somebody without a mouse does.
+
+    Return how many keys it takes.
+    """
     tab.reach("#of-file")
     tab.press("ArrowDown")
     tab.reach("button")
@@ -26,6 +33,7 @@ def choose(tab: Tab) -> None:
     tab.reach("button")
     # without any further choice there is a job already: of all rows
     tab.follow("#job")
+    first = len(tab.strokes)
     tab.reach("#of-group")
     tab.press("ArrowDown", times=2)
     tab.reach("#of-column")
@@ -36,6 +44,10 @@ def choose(tab: Tab) -> None:
     tab.type("2000")
     # Enter in a field shows what it means, as the button below it does
     tab.follow("#job")
+    keys = len(tab.strokes)
+    enters = tab.strokes.count("Enter")
+    means = f"{keys} to one with a mean in each group"
+    return f"{first} keys to a first job, {means}, {enters} of them Enter"
 
 
 def download(tab: Tab, folder: Path) -> str:
@@ -58,7 +70,8 @@ def test_the_keyboard_alone_brings_a_job(
     with ExitStack() as after:
         after.callback(server.stop)
         tab = after.enter_context(open_page(server.address))
-        choose(tab)
+        keys = choose(tab)
+        assert keys in GUIDE.read_text("utf-8"), keys
         tab.reach(".best button")
         tab.follow("#job")
         sight = tab.look()

@@ -148,6 +148,7 @@ def test_one_that_failed_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine._database, "table", failing)
     with pytest.raises(EngineFailure):
         session.release(FIVE, BUDGET)
+    assert instance_of(session)._cursors == []  # none of them holds rows any longer
     session.close()
     assert instances._waiting == []
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from sordino.auditing.hostile_sources import bits_as
 from sordino.data.arrow import column_of, column_type, handed_columns
 from sordino.data.python_rows import cell_of, coerce, column_of_cells, kinds_of_cells
 from sordino.data.source import kind_of, sort_values, values_of
@@ -24,7 +25,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.schema import PLAIN, Column
 from tests.batches import for_each, sampled
 from tests.effort import often
-from tests.odd_cells import ARROW, FRAMES, Loud, LoudText, raw
+from tests.odd_cells import ARROW, FRAMES, Loud, LoudText
 
 DAY = dt.date(2020, 1, 1)
 NOON = dt.datetime(2020, 1, 1, 12)  # noqa: DTZ001 UTC
@@ -267,4 +268,4 @@ def test_bits_under_missing_values_mean_nothing() -> None:
     far = pa.py_buffer(np.array([2**63 - 1, 0]).tobytes())
     moments = pa.Array.from_buffers(pa.timestamp("s"), 2, [there, far])
     assert column_of(moments).to_pylist()[0] is None
-    assert column_of(raw(pa.date32())([None, 0])).null_count == 1
+    assert column_of(bits_as(pa.date32())([None, 0])).null_count == 1
