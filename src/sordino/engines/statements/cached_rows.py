@@ -9,6 +9,7 @@ part of the ids after the other and the totals added, exactly. That holds when
 Kernel: totals.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
@@ -154,7 +155,7 @@ class KeptTables:
         self.rehearsed: set[str] = set()  # plans that ran on tables without rows
         self.narrows = True
         """Whether rows are kept once more in few bits: until memory was short."""
-        self._narrow = 0
+        self._numbers = itertools.count(1)
 
     def use_kept_rows(self, question: Question) -> Question:
         """Return a question over rows that are kept, unless they are too many."""
@@ -166,8 +167,7 @@ class KeptTables:
 
     def narrow_name(self) -> str:
         """Return a name for rows in few bits, which no other rows had."""
-        self._narrow += 1
-        return f"n{self._narrow}"
+        return f"n{next(self._numbers)}"
 
     def holds(self, name: str) -> bool:
         """Tell whether a table has its rows; it is then the last to make room."""
