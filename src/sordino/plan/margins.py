@@ -152,7 +152,8 @@ def _square_of(budget: Budget) -> Fraction:
     if allowance is None:
         raise InvalidQuery(
             f"margins have Gaussian noise, and {budget!r} allows for none",
-            'Use sd.ApproxDP(1, "1e-6"), or ask for few tables by release_all.',
+            'Use sd.ApproxDP(1, "1e-6"); or ask for few tables by release_all, or for '
+            "the finest table alone, whose sums add_up has.",
         )
     match allowance.parameter:
         case "rho":

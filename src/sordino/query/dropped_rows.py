@@ -47,6 +47,8 @@ _ROW_BY_ROW: Final = (Source, Filter, Project, MapRows, Join, PublicRows)
 """Nodes that leave out rows by what they say alone, never by how many there are."""
 _SEEN: Final = 3
 """Rows beyond the limits are counted up to so many times what they keep."""
+_FARTHEST: Final = 10
+"""And up to what is promised, if that is no more than so many times as far."""
 
 
 @final
@@ -185,8 +187,11 @@ class CutRows(AbstractPassage):
     @property
     def most(self) -> int:
         """Return up to how many rows of an id are counted."""
-        seen = _SEEN * self.kept
-        return seen if self.most_lost is None else max(1, min(seen, self.most_lost))
+        seen, promised = _SEEN * self.kept, self.most_lost
+        if promised is None or promised > _FARTHEST * seen:
+            return seen
+        # all that may be lost: else ids beyond count as if each had lost all of it
+        return max(1, promised)
 
     def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
         each = self._each_id()

@@ -115,6 +115,15 @@ def test_rows_that_limits_cut_off(engine: str) -> None:
             (10 - 3) + (4 - 3) + (4 - 2) + 0 + 9
         )
         assert found["limits together, more than 9 of one person cut off (ids)"] == 1
+    # all that a promise allows is counted, unless it is far beyond what is kept
+    for promised, most, lost in ((40, 38, 7 + 1 + 2 + 28), (300, 9, 7 + 1 + 2 + 9)):
+        all_of_one = sd.MaxRowsPerID(3, at_most=promised)
+        query = sd.table("visits").enforce(each, all_of_one)
+        asked = query.agg(n=sd.count(), coverage=True)
+        price = price_request(asked, open_catalog(open_engine, tables), sd.PureDP(1))
+        found = whole_coverage(open_engine, price)
+        what = f"limits together, up to {most} of one person cut off (rows)"
+        assert found[what] == lost
 
 
 def whole_coverage(engine: AbstractEngine, price: Price) -> dict[str, int]:
