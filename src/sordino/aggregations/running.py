@@ -363,7 +363,7 @@ class RunningEstimator(AbstractEstimator):
             by_key(figures - reach - slack),
             by_key(figures + reach + slack),
         )
-        return Finished(pa.array(by_key(figures)), bars.cut(least, np.inf))
+        return Finished(pa.array(by_key(figures)), bars.clip(least, np.inf))
 
     @staticmethod
     def _reach(noise: Noise, form: Floats, confidence: Fraction) -> Floats:

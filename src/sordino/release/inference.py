@@ -125,7 +125,7 @@ class NoisyMoments:
                 moved = np.einsum("ij,ijn->n", slope, self.forms)
                 sds[at] = self.spread * np.linalg.norm(moved)
         _, bars = self._bars_of(values, sds)
-        return np.clip(values, -1, 1), bars.cut(-1.0, 1.0)
+        return np.clip(values, -1, 1), bars.clip(-1.0, 1.0)
 
     def components(self, names: Sequence[str]) -> list[Floats]:
         """Return the principal components of each group, the largest first.

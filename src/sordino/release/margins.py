@@ -125,7 +125,7 @@ def _bars(purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]) -> Bars:
     pad = _ROUNDING * (np.abs(values).max() + sds.max())
     reach = np.where(sds > 0, sds * purchase.reach + pad, 0.0)
     low, high = values - reach, values + reach
-    return Bars(sds, low, high).cut(0.0, np.inf)
+    return Bars(sds, low, high).clip(0.0, np.inf)
 
 
 _MOST_PEOPLE: Final = 10**8

@@ -89,16 +89,16 @@ class Bars(NamedTuple):
         """
         pad = ROUNDING * (abs(start) + abs(most) + width)
         low, high = start + width * self.low - pad, start + width * self.high + pad
-        return Bars(width * self.sd, low, high).cut(start, most)
+        return Bars(width * self.sd, low, high).clip(start, most)
 
-    def cut(self, least: float, most: float) -> "Bars":
+    def clip(self, least: float, most: float) -> "Bars":
         """Return the bars with ends where the exact answer can be.
 
         Where no more than a point were left the noise went beyond that, and a point
         would look sure: then they are the bars of the nearest possible answer.
 
         >>> bars = Bars(np.ones(3), np.array([-7.0, -30, -12]), np.array([5.0, -18, 0]))
-        >>> bars.cut(0, 100).low.tolist(), bars.cut(0, 100).high.tolist()
+        >>> bars.clip(0, 100).low.tolist(), bars.clip(0, 100).high.tolist()
         ([0.0, 0.0, 0.0], [5.0, 6.0, 6.0])
         """
         low, high = np.clip(self.low, least, most), np.clip(self.high, least, most)
@@ -498,7 +498,7 @@ def additive(
     slack = np.where(np.isfinite(slack), slack, 0.0)
     low, high = noisy - reach - slack, noisy + reach + slack
     sd = np.where(np.isnan(noisy), np.nan, noise.sd)
-    return Bars(sd, low, high).cut(least, most)
+    return Bars(sd, low, high).clip(least, most)
 
 
 def linear(
@@ -531,7 +531,7 @@ def linear(
         low, high = value - reach - pad, value + reach + pad
     if whole:
         low, high = _round_inward(low, high)
-    return blank_missing(Bars(sd, low, high).cut(least, most), np.isnan(value))
+    return blank_missing(Bars(sd, low, high).clip(least, most), np.isnan(value))
 
 
 def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
