@@ -147,6 +147,7 @@ _DRAWN: Final = """
 Errors that nobody thought of: of the {lines} small changes of lines of the kernel in
 these rooms the first {count} in the order of a seed were made, and all four nets asked
 of each (`{command}`, {commit}): {caught}; slipped through all: {missed}.
+"Caught since" is one that did, and has a test now.
 
 | drawn error | room | {nets} |
 |---|---|{marks}|

@@ -29,7 +29,7 @@ from sordino.engines.conformance.plans import (
 from sordino.engines.duckdb.session import DuckDB, duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.engines.statements import cached_rows
+from sordino.engines.statements import cached_rows, narrow
 from sordino.engines.statements.scripts import Script, WrittenScripts
 from sordino.errors import EngineFailure, SordinoError
 from sordino.expressions.bins import steps
@@ -64,7 +64,7 @@ def bounded_anew(engine: AbstractEngine, question: Question) -> pa.Table:
         for room in (cached_rows, memory):
             patch.setattr(room, "with_kept_rows", lambda rows, _: rows)
         # nor with the script of before, which reads the rows that were kept
-        patch.setattr(WrittenScripts, "script", lambda _, __, write: write())
+        patch.setattr(WrittenScripts, "script", lambda _, __, write: write(None))
         return engine.answer(question)
 
 
@@ -430,13 +430,124 @@ def test_no_script_outlives_a_function_or_a_place(
     engine.forget()
     tried: list[str] = []
 
-    def no_place(_: Any, name: str, __: Any) -> bool:
+    def no_place(_: Any, name: str, *__: Any) -> bool:
         tried.append(name)
         return False
 
     monkeypatch.setattr(DuckDB, "begin_kept", no_place)
     assert [told(engine, bounded) for _ in range(3)] == [expected] * 3
     assert len(tried) == 1  # what has no place is not tried again
+
+
+def of_people(engine: Any, *totals: Any, keys: Any = None) -> Question:
+    source = Source("t", engine.as_opened("t").schema)
+    rows = plans.bound_rows(source, ("id",), 3)
+    named = {"ward": keys} if keys else None
+    return question_of(rows, *(named or ()), totals=totals, keys=named)
+
+
+ENDS: Final = (
+    *((-128, 127), (-128, 128), (-129, 127), (0, 127), (0, 128)),
+    *((-(2**15), 2**15 - 1), (-(2**15), 2**15), (-(2**15) - 1, 0)),
+    *((0, 2**31 - 1), (0, 2**31), (-(2**31), -1), (-(2**31) - 1, 0)),
+)
+"""Ends of lattices that meet a width, or miss it by one."""
+
+
+def test_values_at_the_ends_of_widths_are_held() -> None:
+    """Asked again, of neighbouring tables whose rows lie at all ends and beyond."""
+    ends = sorted({end + more for both in ENDS for end in both for more in (-1, 0, 1)})
+    count = len(ends) + 1
+    keys = [*range(128 - count // 2, 128 + count - count // 2)]
+    rows = pa.table({"id": keys, "ward": keys, "cost": [*ends, None]})
+    for table in (rows, rows.slice(1)):
+        engine = duckdb_engine(salt=SALT)
+        engine.open("t", table, {})
+        for size, first in ((128, 0), (129, 4), (1000, 8)):
+            cells = [
+                steps(sd.col("cost").tree, low, high, 0, origin)
+                for low, high in ENDS[first : first + 4]
+                for origin in (0, low)
+            ]
+            totals = (*map(Total, cells), Missing(cells[0]))
+            question = of_people(engine, *totals, keys=[*range(size)])
+            expected = told(engine, question)
+            assert [told(engine, question) for _ in range(2)] == [expected] * 2
+            assert "FROM n" in engine.statement(question)
+
+
+def held_in_few_bits(engine: Any) -> list[str]:
+    tables = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'n%'"
+    return [name for (name,) in engine._database._connect().sql(tables).fetchall()]
+
+
+def test_rows_in_few_bits_are_those_of_their_question() -> None:
+    """Other keys, other values; forgetting."""
+    cells = [steps(sd.col(name).tree, 0, 9, 0) for name in ("days", "cost")]
+    engine, anew = duckdb_engine(salt=SALT), duckdb_engine(salt=SALT)
+    for each in (engine, anew):
+        each.open("t", VISITS, {})
+    many = [
+        of_people(engine, Total(lit(1)), Total(cell, -1, 9), Missing(cell), keys=keys)
+        for keys in (None, ["a", "b"], ["b", "x"], ["a", "b", "d"])
+        for cell in cells
+    ]
+    many += [of_people(engine, Total(lit(1)), keys=keys) for keys in (None, ["a"])]
+    expected = [comparable_answer(one, bounded_anew(anew, one)) for one in many]
+    for _ in range(3):
+        assert [told(engine, one) for one in many] == expected
+    held = held_in_few_bits(engine)
+    assert held
+    # who asks the first time for what others asked for again reads their rows
+    told(engine, of_people(engine, Total(cells[0]), keys=["a", "b"]))
+    assert held_in_few_bits(engine) == held
+    engine.forget()
+    assert not held_in_few_bits(engine)
+
+
+def test_rows_in_few_bits_are_given_up_where_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The rows that they are made of are not; a file that has changed is refused."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(VISITS, path)
+    engine = duckdb_engine(salt=SALT)
+    engine.open("t", path, {})
+    cell = steps(sd.col("days").tree, 0, 9, 0)
+    question = of_people(engine, Total(cell, -1, 9), Missing(cell), keys=["a", "b"])
+    expected = told(engine, question)
+    engine.forget()
+    begin, tried = DuckDB.begin_kept, []
+
+    def no_room(database: DuckDB, name: str, *said: Any) -> bool:
+        tried.append(name)
+        return not name.startswith("n") and begin(database, name, *said)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckDB, "begin_kept", no_room)
+        assert [told(engine, question) for _ in range(4)] == [expected] * 4
+        assert [name[0] for name in tried] == ["k", "n"]
+    engine.open("t", path, {})
+    for _ in range(3):
+        assert told(engine, question) == expected
+    pq.write_table(VISITS.select(["id", "ward"]), path)
+    with pytest.raises(SordinoError):
+        engine.prepare(question)
+
+
+def test_what_does_not_fit_is_missing_and_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Were a width too small, a row would bring what a missing value brings."""
+    engine = duckdb_engine(salt=SALT)
+    costs = [5, 127, 128, -129, 10**6, None]
+    engine.open("t", pa.table({"id": range(6), "ward": ["a"] * 6, "cost": costs}), {})
+    cell = steps(sd.col("cost").tree, -(10**6), 10**6, 0)
+    question = of_people(engine, Total(cell), Missing(cell), keys=["a"])
+    monkeypatch.setattr(narrow, "bits_of", lambda *_: 8)
+    rows = [engine.answer(question).to_pylist()[0] for _ in range(3)]
+    totals = [(row["total 0"], row["total 1"]) for row in rows]
+    assert totals == [(5 + 127 + 128 - 129 + 10**6, 1), (132, 4), (132, 4)]
 
 
 def test_plans_end_where_rows_are_kept() -> None:

@@ -51,7 +51,7 @@ _NAMES: Final = {
     "rounded_up": "rounded_down",
     "rounded_down": "rounded_up",
 }
-_PLAIN_ARGUMENTS: Final = {"strict", "repeat", "dtype", "maxsize", "exist_ok"}
+_PLAIN_ARGUMENTS: Final = {"strict", "repeat", "dtype", "maxsize", "exist_ok", "repr"}
 _PLAIN_FIELDS: Final = {"annotation", "returns", "decorator_list", "bases"}
 _QUIET: Final = {"__repr__", "__str__", "__reduce__", "explain", "describe"}
 

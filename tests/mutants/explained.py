@@ -48,6 +48,21 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "if ratio >= _STEEPEST:",
     ): "at 600 itself the attacker may be taken to win always as well",
     (
+        "src/sordino/engines/duckdb/session.py",
+        "return 0",
+        "return 1",
+    ): "half of a byte is none",
+    (
+        "src/sordino/ledger/blocks.py",
+        "return all(limit.rule.holds(total) for total in self.sums.values())",
+        "return any(limit.rule.holds(total) for total in self.sums.values())",
+    ): "sums only grow and limits only fall, so the last look at all blocks says it",
+    (
+        "src/sordino/ledger/policy_rules.py",
+        "is_grouped: bool = False",
+        "is_grouped: bool = True",
+    ): "an answer says it, and parts are none yet",
+    (
         "src/sordino/engines/duckdb/bounds.py",
         "return 0",
         "return 1",

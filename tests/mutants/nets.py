@@ -129,7 +129,8 @@ def slips(row: Mapping[str, str]) -> bool:
     """Tell whether no net notices an error that somebody could notice."""
     if row.get("reason"):
         return False
-    return {"caught", "raises", "undecided"}.isdisjoint(row[net] for net in NETS)
+    noticed = ("caught", "raises", "undecided")  # caught, or by a test made since
+    return not any(row[net].startswith(noticed) for net in NETS)
 
 
 def _rows(copy: Path, arguments: Any, until: float) -> Iterator[dict[str, str]]:

@@ -97,10 +97,10 @@ class SQLite(AbstractDatabase):
         while self._handed:
             self._connection.execute(f'DROP TABLE "{self._handed.pop()}"')
 
-    def begin_kept(self, name: str, schema: Schema) -> bool:
+    def begin_kept(self, name: str, schema: Schema, widths: tuple[int, ...]) -> bool:
         """Make a temporary table."""
         self.destroy(name)
-        columns = columns_text(self.dialect, schema)
+        columns = columns_text(self.dialect, schema, widths)
         self._connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
         return True
 

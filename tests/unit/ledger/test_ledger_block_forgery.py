@@ -73,6 +73,18 @@ def again(number: int) -> Callable[[History], object]:
 
 
 ONE = {"epsilon": "1/25"}
+LOWER = {
+    "budget": "dataset",
+    "limit": {
+        "limits": {"epsilon": "1/20"},
+        "rule": "epsilon",
+        "stated": "PureDP(epsilon=1/20), counted as asked",
+    },
+    "when": "2026-04-01T00:00:00+00:00",
+    "who": "",
+    "why": "",
+}
+"""A limit that all blocks hold but one."""
 FORGERIES: dict[str, Callable[[History], object]] = {
     "charged less": put(5, "each", value={"epsilon": "1/100"}),
     "a lower sum": put(6, "blocks", 0, 2, value=ONE),
@@ -104,6 +116,7 @@ FORGERIES: dict[str, Callable[[History], object]] = {
     "divided otherwise": put(3, "start", value="2026-02"),
     "divided by nothing": put(3, "every", value="fortnight"),
     "divided by a number": put(3, "start", value=5),
+    "lowered beneath one block": lambda history: history.append(("lowered", LOWER)),
 }
 
 

@@ -49,6 +49,7 @@ class DuckDBDialect(AbstractDialect):
     digest_type = pa.uint64()
     key_hash = "hash"
     tells_sums = True
+    narrow_types: ClassVar = {8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT"}
     entries: ClassVar = ENTRIES
     rules: ClassVar = bounds.RULES
 

@@ -317,9 +317,9 @@ class DuckDB(AbstractDatabase):
         while self._handed:
             self._connect().unregister(self._handed.pop())
 
-    def begin_kept(self, name: str, schema: Schema) -> bool:
+    def begin_kept(self, name: str, schema: Schema, widths: tuple[int, ...]) -> bool:
         # the table lies in memory, and is spilled to the room
-        self._there().make_place(name, columns_text(self.dialect, schema))
+        self._there().make_place(name, columns_text(self.dialect, schema, widths))
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:

@@ -106,7 +106,8 @@ class Postgres(AbstractDatabase):
         self._handed.clear()
         self._filled.clear()
 
-    def begin_kept(self, name: str, schema: Schema) -> bool:
+    def begin_kept(self, name: str, schema: Schema, widths: tuple[int, ...]) -> bool:
+        del widths  # there are none: the dialect has no narrow types
         # a name that nobody knows beforehand; none behind a pool, where others would
         # see it and it would outlast the session
         self.destroy(name)

@@ -124,9 +124,9 @@ class Spark(AbstractDatabase):
             self._views.discard(name)
             self._drop(name)
 
-    def begin_kept(self, name: str, schema: Schema) -> bool:
+    def begin_kept(self, name: str, schema: Schema, widths: tuple[int, ...]) -> bool:
         # no room is asked for: it lies on the disks of the workers
-        del schema
+        del schema, widths
         self.destroy(name)
         return True
 

@@ -9,6 +9,7 @@ part of the ids after the other and the totals added, exactly. That holds when
 Kernel: totals.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
@@ -152,6 +153,9 @@ class KeptTables:
         self._large: set[str] = set()
         self._there: dict[str, bool] = {}  # whether all rows are there, of each place
         self.rehearsed: set[str] = set()  # plans that ran on tables without rows
+        self.narrows = True
+        """Whether rows are kept once more in few bits: until memory was short."""
+        self._numbers = itertools.count(1)
 
     def use_kept_rows(self, question: Question) -> Question:
         """Return a question over rows that are kept, unless they are too many."""
@@ -160,6 +164,10 @@ class KeptTables:
     def _name(self, rows: AbstractNode) -> str | None:
         name = self._plans.name(rows)
         return None if name in self._large else name
+
+    def narrow_name(self) -> str:
+        """Return a name for rows in few bits, which no other rows had."""
+        return f"n{next(self._numbers)}"
 
     def holds(self, name: str) -> bool:
         """Tell whether a table has its rows; it is then the last to make room."""
@@ -196,10 +204,14 @@ class KeptTables:
         return tuple(self._there)
 
 
-def columns_text(dialect: AbstractDialect, schema: Schema) -> str:
-    """Return the columns of a table for rows of a schema, by their places."""
-    kinds = (column.type for _, column in schema.columns)
-    return ", ".join(
-        f"c{place} {dialect.type_of(kind).sql(dialect.name)}"
-        for place, kind in enumerate(kinds)
-    )
+def columns_text(
+    dialect: AbstractDialect, schema: Schema, widths: tuple[int, ...]
+) -> str:
+    """Return the columns of a table for rows of a schema, by their places.
+
+    With widths they are integers of so many bits.
+    """
+    kinds = [dialect.narrow_types[width] for width in widths] or [
+        dialect.type_of(column.type).sql(dialect.name) for _, column in schema.columns
+    ]
+    return ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))

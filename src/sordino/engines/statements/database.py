@@ -87,9 +87,10 @@ class AbstractDatabase(ABC):
         """Drop what was handed over."""
 
     @abstractmethod
-    def begin_kept(self, name: str, schema: Schema) -> bool:
+    def begin_kept(self, name: str, schema: Schema, widths: tuple[int, ...]) -> bool:
         """Make a place for rows of columns c0, c1, ..., and no rows, instead of others.
 
+        With widths they are integers of so many bits, of the dialect's `narrow_types`.
         Nothing else is being asked. Only what is asked of this database sees them.
         Return whether there is such a place: who asks may have no right to one.
         """

@@ -96,6 +96,8 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
     tells_sums: ClassVar[bool] = False
     """Whether it is asked for sums and counts, which are put together outside of it."""
+    narrow_types: ClassVar[Mapping[int, str]] = {}
+    """SQL types of integers of so many bits, where rows are kept in few of them."""
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations (`modulo`, `modulo of f64`) that it lacks, and why."""
     unheld: ClassVar[frozenset[str]] = frozenset()

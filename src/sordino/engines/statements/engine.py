@@ -32,7 +32,13 @@ from sordino.engines.statements.database import (
     Trial,
 )
 from sordino.engines.statements.dialect import AbstractDialect
-from sordino.engines.statements.scripts import Recipe, Run, Script, WrittenScripts
+from sordino.engines.statements.scripts import (
+    Recipe,
+    Run,
+    Script,
+    WrittenScripts,
+    kept_below,
+)
 from sordino.engines.statements.spreads import AbstractSpread, PartTask
 from sordino.engines.statements.statements import (
     Reading,
@@ -45,7 +51,7 @@ from sordino.engines.statements.totals import KEYS, PARTS, answer_table, with_pl
 from sordino.errors import EngineUnavailable
 from sordino.expressions.schema import Column, Schema
 from sordino.noise.sampling.bits import Bits
-from sordino.query.nodes import Question, Source
+from sordino.query.nodes import Kept, Question, Source
 from sordino.release.released_files import AbstractFolders
 
 T = TypeVar("T")
@@ -181,9 +187,15 @@ class SQLEngine(AbstractEngine):
     def _script(self, question: Question) -> Script:
         scripts, places = self._scripts, self._kept  # before the tables are read
 
-        def write() -> Script:
-            bounded = places.use_kept_rows(question)
-            return Script.of(self._statements(), bounded, question)
+        def write(known: Script | None) -> Script:
+            again = known is not None
+            bounded = known.question if known else places.use_kept_rows(question)
+            narrow = bounded
+            if self.dialect.narrow_types and places.narrows:
+                narrow = scripts.narrow.use(bounded, places.narrow_name, again=again)
+            if known is not None and narrow is bounded:
+                return known
+            return Script.of(self._statements(), narrow, question)
 
         return scripts.script(question, write)
 
@@ -217,7 +229,7 @@ class SQLEngine(AbstractEngine):
         for recipe in recipes:
             self._rehearse(recipe.run, None, self._database.try_to_keep)
             self._kept.rehearsed.add(recipe.name)
-        self._rehearse(script.run, question.keys, self._database.table)
+        self._rehearse(script.run, script.question.keys, self._database.table)
         return script
 
     def _rehearse(self, run: Run, keys: pa.Table | None, trial: Trial) -> None:
@@ -247,6 +259,9 @@ class SQLEngine(AbstractEngine):
                 self._kept.give_up(leaf.name)
                 self._scripts = WrittenScripts()
                 self._destroy([leaf.name])
+            if script.is_narrow:  # without them there may be room
+                self._kept.narrows = False
+                return self._answer_alone(self._script(script.asked_for), last)
             return self._try(script.without_kept(self._statements()), last)
 
     def _try(self, script: Script, last: Callable[[Script], T]) -> T:
@@ -259,16 +274,22 @@ class SQLEngine(AbstractEngine):
 
     def _answer(self, script: Script, last: Callable[[Script], T]) -> T:
         for leaf in script.kept:
-            if not self._kept.holds(leaf.name):
-                self._keep(script, script.recipe(leaf))
+            self._hold(script, leaf)
         names = [leaf.name for leaf in script.kept]
         if not all(map(self._kept.holds, names)):
             raise NoPlace  # to keep the last of them, others were given up
         self._destroy(self._kept.excess(names))
         return self._alone(lambda: last(script))
 
+    def _hold(self, script: Script, leaf: Kept) -> None:
+        if not self._kept.holds(leaf.name):
+            for below in kept_below(leaf.rows):
+                self._hold(script, below)
+            self._keep(script, script.recipe(leaf))
+
     def _keep(self, script: Script, recipe: Recipe) -> None:
         name, run = recipe.name, recipe.run
+        columns = recipe.schema, recipe.widths
 
         def filled(statements: Iterable[Statement]) -> None:
             self._make(run, None)
@@ -285,7 +306,7 @@ class SQLEngine(AbstractEngine):
             parts = rows_in_buckets(run.rows, (), count) if count > 1 else ()
             self._kept.begin(name)
             may_be = bool(parts) or count == 1
-            if not (may_be and self._database.begin_kept(name, recipe.schema)):
+            if not (may_be and self._database.begin_kept(name, *columns)):
                 raise NoPlace
             self._alone(
                 lambda: filled(map(script.writes.rows, parts)) if parts else whole()
@@ -298,7 +319,7 @@ class SQLEngine(AbstractEngine):
         """Run the functions of a question one by one, then its totals."""
         self._make(script.run, script.question.keys)
         rows = self._in_parts(lambda count: self._totals_in(count, script))
-        return answer_table(script.question, rows)
+        return answer_table(script.asked_for, rows)
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         totals, question = [], script.question

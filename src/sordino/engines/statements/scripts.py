@@ -14,6 +14,7 @@ from typing import Final, final
 import pyarrow as pa
 
 from sordino.data.source import refuse_changed
+from sordino.engines.statements.narrow import MOST_KEYS, Narrow, NarrowRows, are_equal
 from sordino.engines.statements.plans import FUNCTIONS, Function, stages_of
 from sordino.engines.statements.statements import Statement, Statements
 from sordino.engines.statements.totals import Measures
@@ -77,6 +78,8 @@ class Recipe:
     name: str
     schema: Schema
     run: Run
+    widths: tuple[int, ...]
+    """In how many bits the columns are held; none where they are held as they are."""
 
     @classmethod
     def of(cls, statements: Statements, node: Kept) -> "Recipe":
@@ -90,6 +93,7 @@ class Recipe:
                 steps.rows,
                 statements.rows(steps.rows),
             ),
+            steps.rows.widths if isinstance(steps.rows, Narrow) else (),
         )
 
     def readable_text(self) -> str:
@@ -119,8 +123,7 @@ class Script:
     ) -> "Script":
         """Return the script of a question, whose plan says which rows are kept."""
         rows = prune_question(question)
-        nodes = nodes_below(rows)
-        leaves = {node.name: node for node in nodes if isinstance(node, Kept)}
+        leaves = {node.name: node for node in kept_below(rows)}
         steps = stages_of(rows)
         if statements.dialect.tells_sums:
             measures = Measures.of(question)
@@ -144,7 +147,16 @@ class Script:
     @property
     def runs(self) -> tuple[Run, ...]:
         """Return all that is run, in this order."""
-        return (*(self.recipe(leaf).run for leaf in self.kept), self.run)
+        return (*(self.recipe(leaf).run for leaf in self.every_kept), self.run)
+
+    @property
+    def every_kept(self) -> tuple[Kept, ...]:
+        """Return the rows that are kept for it, each after those that it is made of."""
+        leaves: dict[str, Kept] = {}
+        for leaf in self.kept:
+            leaves |= {below.name: below for below in kept_below(leaf.rows)}
+            leaves[leaf.name] = leaf
+        return (*leaves.values(),)
 
     def recipe(self, leaf: Kept) -> Recipe:
         """Recipe of the rows that a leaf reads, written once."""
@@ -157,9 +169,14 @@ class Script:
         """Tell whether the database reads a source of it by itself."""
         return any(run.in_place for run in self.runs)
 
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether the rows of the question are kept in few bits."""
+        return any(isinstance(leaf.rows, Narrow) for leaf in self.kept)
+
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
-        names = {name for part in self.kept for name in tables_of(part.rows)}
+        names = {name for part in self.every_kept for name in tables_of(part.rows)}
         for name in sorted(names):
             refuse_changed(name, self.writes.tables[name].source)
         for statement in self.run.statements:
@@ -168,7 +185,8 @@ class Script:
 
     def recipes(self, known: Container[str]) -> tuple[Recipe, ...]:
         """Recipes of cached rows, except those whose names are known."""
-        return tuple(self.recipe(leaf) for leaf in self.kept if leaf.name not in known)
+        leaves = (leaf for leaf in self.every_kept if leaf.name not in known)
+        return tuple(map(self.recipe, leaves))
 
     def refuse_private(self, recipes: Iterable[Recipe], public: Container[str]) -> None:
         """Refuse to hand over rows that are not public, or made of private ones."""
@@ -199,12 +217,16 @@ class Script:
 
     def readable_text(self) -> str:
         """Return the steps as people read them."""
-        texts = [self.recipe(leaf).readable_text() for leaf in self.kept]
+        texts = [self.recipe(leaf).readable_text() for leaf in self.every_kept]
         return "\n\n".join([*texts, self.run.readable_text()])
 
 
+def kept_below(rows: AbstractNode) -> Iterator[Kept]:
+    """Yield the leaves of a plan that are rows which are kept."""
+    return (node for node in nodes_below(rows) if isinstance(node, Kept))
+
+
 _MOST: Final = 16
-_MOST_KEYS: Final = 2**16  # beyond, a script costs little beside its question
 
 
 @final
@@ -217,31 +239,36 @@ class WrittenScripts:
 
     def __init__(self) -> None:
         self._scripts: dict[Hashable, Script] = {}
+        self._again: set[Hashable] = set()  # those that were asked for again
+        self.narrow = NarrowRows()
 
-    def script(self, question: Question, write: Callable[[], Script]) -> Script:
-        """Return the script of a question, which may be that of an equal one."""
+    def script(
+        self, question: Question, write: Callable[[Script | None], Script]
+    ) -> Script:
+        """Return the script of a question, which may be that of an equal one.
+
+        It is written for whoever asks first, and looked at once more for who asks
+        again.
+        """
         # what a function does may change: its script is of the one that was given
         if any(isinstance(node, FUNCTIONS) for node in nodes_below(question.rows)):
-            return write()
+            return write(None)
         keys, count = question.keys, 0
-        if keys is not None and (count := keys.num_rows) > _MOST_KEYS:
-            return write()
+        if keys is not None and (count := keys.num_rows) > MOST_KEYS:
+            return write(None)
         # what a mark knows by `id` is held by the question of the script
         mark = mark_of(question.rows), question.by, mark_of(question.totals), count
         known = self._scripts.get(mark)
-        if known is not None and _are_equal(keys, known.question.keys):
+        again = known is not None and are_equal(keys, known.asked_for.keys)
+        if known is not None and again and mark in self._again:
             return known
-        script = write()
+        script = write(known if again else None)
         if len(self._scripts) >= _MOST:
             self._scripts.clear()
+            self._again.clear()
         self._scripts[mark] = script
+        (self._again.add if again else self._again.discard)(mark)
         return script
-
-
-def _are_equal(keys: pa.Table | None, others: pa.Table | None) -> bool:
-    if keys is None or others is None:
-        return keys is others
-    return keys is others or keys.equals(others)
 
 
 def _with_rows(

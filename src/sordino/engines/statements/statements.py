@@ -24,6 +24,7 @@ from sordino.engines.statements.dialect import (
     render,
     with_type,
 )
+from sordino.engines.statements.narrow import Narrow, narrow_rows
 from sordino.engines.statements.plans import (
     FUNCTIONS,
     Columns,
@@ -248,6 +249,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
         Join: _join,
         Explode: _explode,
         Bucket: _bucket,
+        Narrow: narrow_rows,
     },
     elsewhere=FUNCTIONS,
 )
