@@ -85,10 +85,10 @@ COLUMNS: dict[str, tuple[Any, str]] = {
     "before 1 in arrow": (pa.array([-719_163], pa.int32()).view(pa.date32()), "1 to"),
     "farthest second": (pa.array([-(2**63)], pa.timestamp("s")), "1 to 9999"),
     "before 1 in UTC": ([datetime(1, 1, 1, tzinfo=EAST)], "1 to 9999"),
-    "nanoseconds": (np.array([1_001], "M8[ns]"), "whole microseconds.*00001001'"),
+    "nanoseconds": (np.array([0, 1_001], "M8[ns]"), "whole microseconds.*00001001'"),
     "a nanosecond": ([np.datetime64(1, "ns")], "whole microseconds"),
     "a nanosecond of pandas": ([pd.Timestamp(1)], "whole microseconds"),
-    "half a day": (pa.array([1], pa.int64()).view(pa.date64()), "whole days"),
+    "half a day": (pa.array([0, 1], pa.int64()).view(pa.date64()), "whole days"),
     "two dimensions": (np.zeros((2, 2), np.int64), "one dimension"),
     "no dimension": (np.array(3), "one dimension"),
 }  # fmt: skip
