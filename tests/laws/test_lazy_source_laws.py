@@ -197,6 +197,13 @@ def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
     )
     assert count(limited, vouched_by="A. Weber") == 10
     assert count(registered, vouched_by="A. Weber") == 1
+    # a connection that alone sees its tables is asked for two of them at once
+    alone = duckdb.connect()
+    alone.execute("CREATE TEMP TABLE a AS FROM range(99999)")
+    alone.execute("CREATE TEMP TABLE b AS FROM a")
+    opened = [open_source(alone.sql(f"FROM {name}"), {}).source for name in "ab"]
+    both = [source.hand_over([0]) for source in opened]
+    assert [sum(map(len, rows)) for rows in both] == [99_999] * 2
 
 
 def test_parameters_frames_andnan_files(tmp_path: Path) -> None:

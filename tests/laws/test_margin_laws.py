@@ -278,11 +278,15 @@ def far_apart(bought: measuring.Precisions) -> tuple[Fraction, Fraction]:
 def test_pairs_of_cells_attain_what_they_cost_where_trees_are_even(
     sizes: tuple[int, ...],
 ) -> None:
-    """Lemma 4 is an equality: no two cells have more in common, or are further."""
+    """Lemmas 3 and 4 are equalities: none have more in common, or are further."""
     keys = sd.KeySet.from_dict({f"c{n}": range(size) for n, size in enumerate(sizes)})
     trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
     bought = measuring.best_precisions(crossing.Crossing(trees, len(trees)))
     assert far_apart(bought) == (bought._added_by_two, bought._distance)
+    # lemma 3, where one part alone is measured: of some pair one row comes and one goes
+    one = measuring.Precisions(bought.crossing, {bought.crossing.finest: Fraction(1)})
+    both = measuring.CellChange(sd.Sensitivity(l1=2, l2=sqrt(Fraction(2))))
+    assert far_apart(one)[1] == one.square(both)
 
 
 def test_all_that_is_paid_is_attained() -> None:

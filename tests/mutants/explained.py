@@ -53,11 +53,6 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "return 1",
     ): "half of a byte is none",
     (
-        "src/sordino/ledger/blocks.py",
-        "return all(limit.rule.holds(total) for total in self.sums.values())",
-        "return any(limit.rule.holds(total) for total in self.sums.values())",
-    ): "sums only grow and limits only fall, so the last look at all blocks says it",
-    (
         "src/sordino/ledger/policy_rules.py",
         "is_grouped: bool = False",
         "is_grouped: bool = True",

@@ -290,10 +290,6 @@ class BlockWalk:
             self.sums[place] = after
         return sound
 
-    def fit(self, limit: Limit) -> bool:
-        """Say whether a limit holds of what each block was charged."""
-        return all(limit.rule.holds(total) for total in self.sums.values())
-
     def _follow(self, periods: list[str]) -> bool:
         """Say whether periods follow the newest one, or begin with the first."""
         assert self.division is not None  # noqa: S101 asked where there are blocks

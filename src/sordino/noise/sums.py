@@ -123,6 +123,7 @@ class AbstractBlend(ABC):
 
 
 @final
+@dataclass(frozen=True)
 class LaplaceBlend(AbstractBlend):
     """Laplace noises: standard ones have density exp(-|x|) / 2."""
 
@@ -168,6 +169,7 @@ class LaplaceBlend(AbstractBlend):
 
 
 @final
+@dataclass(frozen=True)
 class GaussianBlend(AbstractBlend):
     """Gaussian noises: their sum is one, of the root of the sum of squares."""
 

@@ -11,13 +11,14 @@ Kernel: charge.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from operator import is_
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypedDict, TypeVar, final
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, TypeVar, final
 
 from sordino import kernel
 from sordino.engines.engine import AbstractEngine
@@ -32,9 +33,11 @@ from sordino.errors import (
 )
 from sordino.ledger.answers import FileFacts
 from sordino.losses.budgets.limits import Limit
+from sordino.losses.curves.points import COARSENESS
 from sordino.losses.loss import Budget, Loss
 from sordino.noise.sampling.bits import fresh_secret
 from sordino.numbers import arguments
+from sordino.numbers.canonical import Worded
 from sordino.numbers.views import office
 from sordino.plan.bundle import Bundle, Given, best_bundle, share_budget
 from sordino.plan.certificates import (
@@ -49,7 +52,7 @@ from sordino.plan.purchase import Purchase, best_purchase
 from sordino.query.builder import Query
 from sordino.query.certified import Step
 from sordino.query.groups import Marginals
-from sordino.query.nodes import AbstractNode
+from sordino.query.nodes import AbstractNode, FlatMap, MapRows, nodes_below
 from sordino.query.request import CONFIDENCE, Request
 from sordino.query.steps import Relation
 from sordino.release import storage
@@ -87,6 +90,8 @@ from sordino.session.tables import (
 from sordino.session.usages import usage_of, usage_of_margins, usage_of_parts, usages_of
 
 T = TypeVar("T")
+Best: TypeAlias = Callable[[Request, Catalog, Budget], Purchase]
+"""What buys for a request, from public facts alone."""
 _TRIES: Final = 12
 _LESS: Final = 1 - Fraction(1, 256)
 """Of a budget, where what it buys cannot be proved to be within it."""
@@ -176,6 +181,56 @@ def charged_loss(purchases: Iterable[Purchase], budget: Budget, loss: Loss) -> L
     return budget if shared and isinstance(budget, Loss) else loss
 
 
+_MOST_KNOWN: Final = 16
+
+
+@final
+class EarlierPurchases:
+    """What budgets bought for some requests, for those who ask the same again.
+
+    A purchase follows from public facts: the words of the request and of its tables, of
+    whom the intervals are, the budget, and how coarse curves may be. Its rows, totals
+    and answers are of no purchase. That its proof is accepted is asked each time.
+    """
+
+    def __init__(self) -> None:
+        self._names: tuple[object, ...] = ()
+        self._known: dict[Hashable, Purchase] = {}
+
+    def best(self, request: Request, catalog: Catalog, budget: Budget) -> Purchase:
+        """Return the best purchase for a request, which may be that of an equal one."""
+        mark = self._mark_of(request, catalog, budget)
+        if mark is None:
+            return best_purchase(request, catalog, budget)
+        names = (*catalog.relations.values(), *catalog.publics.values())
+        # a name that stands for something else may have other facts
+        if len(names) != len(self._names) or not all(map(is_, names, self._names)):
+            self._names, self._known = names, {}
+        if mark not in self._known:
+            purchase = best_purchase(request, catalog, budget)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[mark] = purchase
+        return self._known[mark]
+
+    @staticmethod
+    def _mark_of(request: Request, catalog: Catalog, budget: Any) -> Hashable:
+        """Mark that two requests share only if a budget buys the same for both.
+
+        None where that is not told by words: of functions, and steps on noisy answers.
+        """
+        rows = request.rows.resolve(catalog).node  # refuses names that are not known
+        if request.processing or any(
+            isinstance(node, MapRows | FlatMap) for node in nodes_below(rows)
+        ):
+            return None
+        if not (isinstance(budget, Budget) and isinstance(budget, Worded)):
+            return None
+        words = charging.request_identity(request, catalog, budget, "").words
+        # the text too: what is short for the same rows may be written in two ways
+        return words, repr(request), request.population, COARSENESS.get()
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Desk:
@@ -187,6 +242,7 @@ class Desk:
     keysets: dict[str, None] = field(default_factory=dict)
     """The key sets that groups were named by, as they show themselves."""
     process: int = field(default_factory=os.getpid)
+    earlier: EarlierPurchases = field(default_factory=EarlierPurchases, init=False)
 
     def refuse_strangers(self) -> None:
         """Refuse to work in a process that did not make the session."""
@@ -194,13 +250,15 @@ class Desk:
         if os.getpid() != self.process:
             raise SessionMoved("used in a forked process")
 
-    def buy(self, request: Request, budget: Budget) -> Purchase:
+    def buy(
+        self, request: Request, budget: Budget, best: Best = best_purchase
+    ) -> Purchase:
         """Best purchase for a request, from public facts alone."""
         self.refuse_strangers()
 
         def bought(part: Budget) -> Purchase:
             with self.catalog.explain_refusals():
-                purchase = best_purchase(request, self.catalog, part)
+                purchase = best(request, self.catalog, part)
             # the record names the budget that was asked for, not the part that buys it
             return purchase if part is budget else replace(purchase, budget=budget)
 
@@ -318,7 +376,7 @@ class Desk:
 
         `details` are key, why and earmark, as the ledger records them.
         """
-        purchase = self.buy(request, budget)
+        purchase = self.buy(request, budget, self.earlier.best)
         plan = purchase.plan_text
 
         def prepare() -> Callable[[], list[Answer]]:

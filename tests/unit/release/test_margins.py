@@ -11,6 +11,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
+from sordino.plan.margins import buy_margins
+from sordino.release.margins import _bars
 from tests.asked_margins import (
     ASKED,
     BUDGET,
@@ -89,6 +91,19 @@ def test_the_price_says_what_each_table_will_err() -> None:
     )
     text = repr(sd.Session({"visits": table}, BUDGET).price(many, BUDGET))
     assert "20 tables of 3: sd" in text
+
+
+@for_each("number", [0.0, 2.0**50 + 1])
+def test_bars_are_rounded_outwards(number: float) -> None:
+    """Beside any numbers they reach as far as they say: exactly, and not in doubles."""
+    for mu in range(1, 6):
+        bought = buy_margins(ASKED, opened()._desk.catalog, sd.GaussianDP(mu))
+        trees = bought.request.crossing
+        tables = {one: np.full(trees.shape(one), number) for one in trees.tables}
+        for noise, low, high in zip(*_bars(bought, tables), strict=True):
+            reach, at = Fraction(noise) * Fraction(bought.reach), Fraction(number)
+            assert at + reach <= Fraction(high)
+            assert low == 0 or Fraction(low) <= at - reach
 
 
 @for_each(

@@ -47,7 +47,7 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr("sordino.session.executor.best_purchase", broken)
+    monkeypatch.setattr("sordino.session.executor.Desk.buy", broken)
     told = " ".join(wrong_calls(calls, 40))
     assert "price: " in told
     assert "KeyError" in told

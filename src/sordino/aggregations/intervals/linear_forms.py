@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -283,7 +283,12 @@ class Sums:
         mark = np.asarray(forms, np.float64).tobytes(), alpha
         if mark not in self.reaches:
             blend, sizes, slips = self._sizes(forms)
-            self.reaches[mark] = blend.reach(sizes, alpha) + slips
+            if self.shown is None and sizes.size <= _SHORT:
+                # of noises, forms and a confidence: the same for whoever asks again
+                far = _reach_of(blend, sizes.shape, sizes.tobytes(), alpha)
+            else:
+                far = blend.reach(sizes, alpha)
+            self.reaches[mark] = far + slips
         return self.reaches[mark]
 
     def contain(self, x: Floats, forms: ArrayLike, alpha: float) -> Any:
@@ -386,6 +391,17 @@ class Sums:
             low, high = np.where(small, middle, low), np.where(small, high, middle)
         # the smaller size shows less often, so the interval is no narrower
         return blend.log_tail(self.shown.cut - low, sizes)
+
+
+_SHORT: Final = 1024
+"""Factors of forms whose reach is found once; that of more is a small part."""
+
+
+@lru_cache(maxsize=64)
+def _reach_of(
+    blend: AbstractBlend, shape: tuple[int, ...], sizes: bytes, alpha: float
+) -> Floats:
+    return blend.reach(np.frombuffer(sizes).reshape(shape), alpha)
 
 
 _STEPS: Final = 64

@@ -54,12 +54,9 @@ class Narrow(AbstractNode):
     values: tuple[AbstractExpression, ...]
     widths: tuple[int, ...]
     """In how many bits each column is held, its sign among them."""
+    per: tuple[str, ...]
+    """By which columns its rows may be parted."""
     schema: Schema
-
-    @property
-    def per(self) -> tuple[str, ...]:
-        """Return the columns by which its rows may be parted."""
-        return (PLACE,) if self.by else ()
 
     def describe(self) -> str:
         return f"places by {', '.join(self.by)}, and {len(self.values)} values"
@@ -144,6 +141,7 @@ class _Set:
             PublicRows(keys, public),
             (*values.values(),),
             (*widths,),
+            (PLACE,) if by else (),
             Schema.of(columns),
         )
         return cls(question.keys, values, Kept(rows, name, rows.schema))
