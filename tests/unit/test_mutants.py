@@ -1,6 +1,9 @@
 """The tool that plants errors: what it changes, what it leaves alone, what it says."""
 
+import ast
+import builtins
 import itertools
+import re
 import subprocess
 import sys
 import tomllib
@@ -127,9 +130,29 @@ def test_tests_without_end_notice_where_they_end_without_an_error(
 @for_each("error", PLANTED, ids=lambda error: error.says)
 def test_every_planted_error_can_be_planted(error: Planted) -> None:
     """Its room exists, and its text stands once in its file: else write it anew."""
+    text = (TREE / error.file).read_text()
     assert error.room in ROOMS
-    assert (TREE / error.file).read_text().count(error.before) == 1
+    assert text.count(error.before) == 1
     assert error.before != error.after
+    assert unknown_names(error, text) == set()
+
+
+def unknown_names(error: Planted, text: str) -> set[str]:
+    """Return the names that an error brings and nobody made: it would die of them."""
+    words = {*re.findall(r"\w+", text), *dir(builtins)}
+    if not error.file.endswith(".py") or words.issuperset(
+        re.findall(r"\w+", error.after)
+    ):
+        return set()
+    changed = ast.parse(text.replace(error.before, error.after))
+    names = [node for node in ast.walk(changed) if isinstance(node, ast.Name)]
+    made = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return {name.id for name in names} - words - made
+
+
+def test_an_error_that_dies_of_its_names_is_found() -> None:
+    error = Planted("joins", "a.py", "max(a, b)", "sql.max(a, b)", "")
+    assert unknown_names(error, SOURCE) == {"sql"}
 
 
 @pytest.fixture(name="small")
