@@ -267,6 +267,19 @@ def test_what_shows_keys_first_loses_what_is_charged(name: str) -> None:
     assert FIRST[name][3] <= lost_by(name).ratio <= 1 + 1e-9
 
 
+def test_rows_cut_off_lose_what_is_charged_whatever_is_promised() -> None:
+    """All of it: they are counted as far as they are priced, of many rows as well."""
+    more = with_ids(*((9, "a", 3) for _ in range(40)))
+    for promised in (None, 1, 2, 3, 31, 32, 10**9):  # at 32 it is too far to count
+        limit = sd.MaxRowsPerID(1, at_most=promised)
+        request = T.enforce(limit).agg(n=sd.count(), coverage=True)
+        meter = Meter.open(with_ids(), request, sd.PureDP(1), memory_engine(7))
+        assert meter.costs_the_same(more, memory_engine(7))
+        lost = meter.measure(more, memory_engine(7))
+        assert lost.ratio == pytest.approx(1), promised
+        assert len(lost.losses) == 4
+
+
 def _believe_all(patch: pytest.MonkeyPatch) -> None:
     """Let the kernel refuse nothing, so that the meter is asked alone."""
     for name in ("check", "check_sums"):
