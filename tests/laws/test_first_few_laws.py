@@ -147,6 +147,15 @@ def test_the_end_hides_new_keys_and_no_more() -> None:
     assert seen(top.end) <= float(top.seen) < seen(top.end - 1)
 
 
+def test_of_two_scores_so_far_apart_the_greater_comes_first() -> None:
+    """As often as was asked for, whatever one step of the scores is worth."""
+    top = fitted(KNOWN[3])
+    coarse = replace(top, scores=replace(top.scores, unit=Fraction(8)))
+    for each in (top, coarse):
+        steps = each.distance_apart(0.9) / float(each.scores.unit)
+        assert 1 / (1 + math.exp(-float(each.rate) * steps)) == pytest.approx(0.9)
+
+
 @sampled(1)
 @for_each("case", [KNOWN[3], UNKNOWN[2]], ids=repr)
 def test_draws_follow_the_law(case: Asked) -> None:
