@@ -304,7 +304,9 @@ def _sum(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
     return _sum_of_numbers(asking, clause, kept)
 
 
-_REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ...)."}
+_REMEDIES: Final = {
+    "bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END)."
+}
 
 
 def nulls_rule(asking: Asking, value: Value) -> Nulls:
