@@ -106,7 +106,10 @@ def arguments(kind: str, verb: str) -> set[str]:
         homes = (Expression, sd) if kind == "cell" else (sd,)
     home = next(one for one in homes if hasattr(one, verb))
     found = set(inspect.signature(getattr(home, verb)).parameters)
-    return found - ({"self"} if kind == "query" else set())
+    refused = (
+        {"others"} if verb == "marginals" else set()
+    )  # names that it does not have
+    return found - refused - ({"self"} if kind == "query" else set())
 
 
 @for_each(

@@ -182,6 +182,8 @@ def charged_loss(purchases: Iterable[Purchase], budget: Budget, loss: Loss) -> L
 
 
 _MOST_KNOWN: Final = 16
+_MOST_KEYS: Final = 2**16
+"""To list more for their words takes longer than to buy, and may be refused."""
 
 
 @final
@@ -217,9 +219,13 @@ class EarlierPurchases:
     def _mark_of(request: Request, catalog: Catalog, budget: Any) -> Hashable:
         """Mark that two requests share only if a budget buys the same for both.
 
-        None where that is not told by words: of functions, and steps on noisy answers.
+        None where words do not tell it, of functions and steps on noisy answers, and
+        where there are too many keys.
         """
         rows = request.rows.resolve(catalog).node  # refuses names that are not known
+        keyset = request.keyset
+        if keyset is not None and keyset.at_most > _MOST_KEYS:
+            return None
         if request.processing or any(
             isinstance(node, MapRows | FlatMap) for node in nodes_below(rows)
         ):
