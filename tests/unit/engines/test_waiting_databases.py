@@ -76,6 +76,8 @@ ENDS: Final[dict[str, Callable[[list[sd.Session]], None]]] = {
 
 @for_each("end", ENDS)
 def test_the_next_session_gets_it_empty(end: str) -> None:
+    gc.collect()  # what other tests left would be collected with ours, and wait
+    instances._close_waiting()
     sessions = [opened()]
     first = asked(sessions[0])
     cursor = first._cursors[0]
