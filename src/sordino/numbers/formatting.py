@@ -235,11 +235,15 @@ def format_amounts(budget: str) -> str:
 
     >>> format_amounts("ApproxDP(epsilon=1/2, delta=1/1000000)")
     'epsilon = 0.5, delta = 1e-06'
+    >>> format_amounts("PureDP(epsilon=1/3)")
+    'epsilon = about 0.3333'
     """
     amounts = []
     for name, text in _AMOUNT.findall(budget):
         try:
             number = f"{float(Fraction(text)):.4g}"
+            if Fraction(number) != Fraction(text):  # else what was spent looks less
+                number = f"about {number}"
         except (OverflowError, ValueError, ZeroDivisionError):
             number = text
         if number != "0":
